@@ -1,0 +1,157 @@
+"""Loops, compiled by numba and cached on disk; or interpreted.
+
+numba's cache does not see an edit in another module, and keeps all loops that one factory makes in a single index file
+written without a lock: two games could run each other's machine code. So each loop's name holds the game and a digest of
+the code that it compiles: its own index per game and version of the rules.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+import numba
+import numpy as np
+from numba.core import event
+
+from card_envs.engine import loops
+from card_envs.engine.game import Game, Rule
+from card_envs.engine.loops import Loop
+from card_envs.engine.rows import Rows
+
+OPT_LEVEL = 2  # compiles faster than numba's 3, and on these rules runs faster too
+
+
+def digest(roots: tuple[Any, ...]) -> str:
+    """A hash of the code objects of these functions and, recursively, of all functions, arrays and constants that they name."""
+    state = sha256(repr((numba.__version__, numba.config.BOUNDSCHECK, OPT_LEVEL)).encode())
+    seen: set[int] = set()
+
+    def add(value: Any) -> None:
+        if isinstance(value, types.FunctionType):
+            if id(value) in seen:
+                return
+            seen.add(id(value))
+            add(value.__code__)
+            names = value.__code__.co_names
+            for name in names:
+                if name in value.__globals__:
+                    state.update(name.encode())
+                    held = value.__globals__[name]
+                    if isinstance(held, types.ModuleType):
+                        for inner in names:
+                            if isinstance(vars(held).get(inner), types.FunctionType) and held.__name__.startswith("card_envs"):
+                                add(vars(held)[inner])
+                    else:
+                        add(held)
+            for cell in value.__closure__ or ():
+                add(cell.cell_contents)
+        elif isinstance(value, types.CodeType):
+            state.update(value.co_code + repr((value.co_names, value.co_varnames)).encode())
+            for constant in value.co_consts:
+                add(constant)
+        elif isinstance(value, np.ndarray):
+            state.update(value.tobytes() + repr(value.dtype).encode())
+        elif isinstance(value, int | float | complex | str | bytes | tuple | None | np.generic | np.dtype):
+            state.update(repr(value).encode())
+
+    for root in roots:
+        add(root)
+    return state.hexdigest()[:12]
+
+
+class _Tell(event.Listener):
+    """Tells the user, once a loop, that something is being compiled: a cold start takes seconds."""
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+
+    def on_start(self, event: event.Event) -> None:
+        if self.what:
+            print(f"card_envs: compiling {self.what} (once; the result is cached) …", file=sys.stderr, flush=True)
+            self.what = ""
+
+    def on_end(self, event: event.Event) -> None:
+        pass
+
+
+def _jit(function: Callable[..., Any]) -> Any:
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError as error:  # nowhere to write a cache (a read-only container without a home)
+        warnings.warn(f"card_envs cannot cache its compiled code ({error}); every process compiles anew", stacklevel=4)
+        return numba.njit(nogil=True)(function)
+
+
+def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
+    """The loop, compiled at its first call, with that call's types and no others."""
+    function = loop.function
+    function.__qualname__ = f"{game.name}.{loop.name}.{digest((function, *loop.rules))}"
+    dispatcher = _jit(function)
+
+    def first_call(*arguments: Any) -> Any:
+        if not dispatcher.signatures:
+            level = numba.config.OPT
+            numba.config.OPT = type(level)(OPT_LEVEL)
+            try:
+                with event.install_listener("numba:compile", _Tell(f"{game.name}.{loop.name}")):
+                    result = dispatcher(*arguments)
+            finally:
+                numba.config.OPT = level
+            dispatcher.disable_compile()  # another type would compile for seconds, silently: a TypeError instead
+            return result
+        return dispatcher(*arguments)
+
+    first_call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return first_call
+
+
+def interpret_loop(loop: Loop) -> Callable[..., Any]:
+    """The same function in plain Python, over rows of Python integers: slow, checked, easy to step through."""
+    function = loop.function
+
+    def interpreted(*arguments: Any) -> Any:
+        structured = [Rows(a) if isinstance(a, np.ndarray) and a.dtype.names else a for a in arguments]
+        with np.errstate(over="ignore"):  # uint64 arithmetic wraps by intent
+            return function(*structured)
+
+    return interpreted
+
+
+class Loops:
+    """A game's loops, each compiled when it is first called. One per game and mode: ``loops_of(game)``."""
+
+    def __init__(self, game: Game, compiled: bool) -> None:
+        self._game = game
+        self._make = (lambda loop: compile_loop(game, loop)) if compiled else interpret_loop
+        self.step = self._make(loops.step_loop(game))
+        self.observe = self._make(loops.observe_loop(game))
+        self.redeal = self._make(loops.redeal_loop(game))
+        self._choose: dict[str, Callable[..., Any]] = {}
+        self._playout: dict[str, Callable[..., Any]] = {}
+
+    def _rule(self, policy: str) -> Rule:
+        for known in self._game.policies:
+            if known.name == policy:
+                return known.choose
+        raise KeyError(policy)
+
+    def choose(self, policy: str) -> Callable[..., Any]:
+        if policy not in self._choose:
+            self._choose[policy] = self._make(loops.choose_loop(self._game, self._rule(policy), policy))
+        return self._choose[policy]
+
+    def playout(self, policy: str) -> Callable[..., Any]:
+        if policy not in self._playout:
+            self._playout[policy] = self._make(loops.playout_loop(self._game, self._rule(policy), policy))
+        return self._playout[policy]
+
+
+@lru_cache(maxsize=None)
+def loops_of(game: Game, compiled: bool = True) -> Loops:
+    return Loops(game, compiled)

@@ -1,0 +1,251 @@
+"""The contract between a game and the engine: what a game gives, and the words both use.
+
+A game is a folder under ``card_envs/games/`` whose ``__init__.py`` holds one :class:`Game`. Its rules are plain functions
+over one *state*, a row of a structured NumPy dtype, decorated with :func:`numba.extending.register_jitable`: the engine
+runs the same functions interpreted, or compiled over many rows.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+Rule = Callable[..., Any]
+OptionValue = bool | int | str
+Options = Mapping[str, OptionValue]
+
+
+class IllegalAction(ValueError):
+    """An action that the rules do not allow now. Nothing has changed."""
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
+    """The error for a name that is not in ``known``: it names the nearest one, and all that are allowed."""
+    names = list(known)
+    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    hint = f" – did you mean {near[0]!r}?" if near else ""
+    return ValueError(f"unknown {what} {name!r}{hint} (known: {', '.join(names)})")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One row of a game's option table. It is stored in the state's field of the same name.
+
+    An option is a flag (``default`` a bool), a number from ``low`` to ``high`` (``default`` an int), or one of ``choices``
+    (``default`` a str; the state holds its index).
+    """
+
+    name: str
+    default: OptionValue
+    meaning: str
+    low: int = 0
+    high: int = 0
+    choices: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        if isinstance(self.default, bool):
+            return "true or false"
+        if self.choices:
+            return " or ".join(self.choices)
+        return f"{self.low} … {self.high}"
+
+    def check(self, value: object) -> OptionValue:
+        """``value`` as this option's type; ``ValueError`` that names the option and what is allowed."""
+        if isinstance(self.default, bool):
+            if isinstance(value, bool | np.bool_):
+                return bool(value)
+        elif self.choices:
+            if isinstance(value, str) and value in self.choices:
+                return value
+        elif isinstance(value, int | np.integer) and not isinstance(value, bool) and self.low <= value <= self.high:
+            return int(value)
+        raise ValueError(f"option {self.name} = {value!r}: allowed is {self.allowed}")
+
+    def encode(self, value: OptionValue) -> int:
+        return self.choices.index(str(value)) if self.choices else int(value)
+
+    def decode(self, stored: int) -> OptionValue:
+        if self.choices:
+            return self.choices[stored]
+        return bool(stored) if isinstance(self.default, bool) else int(stored)
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named part of the flat observation: ``observation[slice].reshape(shape) * scale`` are the plain figures.
+
+    ``low`` and ``high`` bound the scaled values, which are clipped to them.
+    """
+
+    slice: slice
+    shape: tuple[int, ...]
+    scale: float
+    low: float
+    high: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """How a game declares an observation field; ``scale`` may be the name of an option."""
+
+    name: str
+    shape: tuple[int | str, ...]  # "players" stands for their number
+    meaning: str
+    scale: float | str = 1.0
+    low: float = 0.0
+    high: float = 1.0
+
+
+def layout(specs: Iterable[FieldSpec], options: Options) -> dict[str, Field]:
+    """The fields of an observation, laid one after the other."""
+    fields: dict[str, Field] = {}
+    start = 0
+    for spec in specs:
+        shape = tuple(int(options[n]) if isinstance(n, str) else n for n in spec.shape)
+        scale = float(options[spec.scale]) if isinstance(spec.scale, str) else spec.scale
+        size = int(np.prod(shape, dtype=int))
+        fields[spec.name] = Field(slice(start, start + size), shape, scale, spec.low, spec.high, spec.meaning)
+        start += size
+    return fields
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A compiled built-in player.
+
+    ``choose(state, seat, words, key, parameters) -> action``: ``words`` is the action mask viewed as uint64, ``key`` the
+    stream of this decision, ``parameters`` a float64 array. It may use only what the seat may know. ``defaults`` names the
+    parameters and gives their defaults.
+    """
+
+    name: str
+    choose: Rule
+    meaning: str
+    defaults: Mapping[str, float] = field(default_factory=dict)
+
+
+# Fields that every state has; the engine reads and writes no others, but for the options.
+COMMON_FIELDS = {
+    "key": "the key of this match's shuffles",
+    "to_move": "the seat to move, -1 when over",
+    "phase": "index into Game.phases",
+    "over": "0 or 1",
+    "truncated": "1 if cut off by a technical cap (then over too)",
+    "single_deal": "1 if the match is over after its first deal (episode='deal')",
+    "deal": "number of the deal, from 1",
+    "dealer": "seat of the dealer",
+    "finished": "deals finished",
+    "totals": "per seat",
+    "scores": "per seat, of the deal finished last",
+    "deck": "the cards' indices; deck[drawn:deck_size] are still to come",
+    "drawn": "index of the next card",
+    "deck_size": "end of the deck",
+    "ordered": "how many cards at the top of the first deck are given; init() reads it",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Game:
+    """Everything that a game gives to the engine.
+
+    The rule functions, all over one state: ``init(state)`` deals (options, ``key`` and a given order are already in it),
+    ``step(state, action)`` plays a legal action up to the next decision, ``action_mask(state, mask)`` sets the bytes of the
+    legal actions in a cleared mask, ``observe(state, seat, observation)`` writes what ``seat`` knows, every value of it,
+    ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the state's key.
+    """
+
+    module: str  # the game's package, where it stands as GAME
+    name: str
+    title: str
+    version: int
+    summary: str
+    options: tuple[Option, ...]
+    cards: tuple[str, ...]  # names by index
+    copies: tuple[int, ...]  # of each in the full deck
+    phases: tuple[str, ...]
+    state_dtype: np.dtype[np.void]
+    init: Rule
+    step: Rule
+    action_mask: Rule
+    observe: Rule
+    redeal: Rule
+    num_actions: Callable[[int], int]  # of the number of players
+    observation_specs: tuple[FieldSpec, ...]
+    action_string: Callable[[int, int, int], str]  # (index, seat, players)
+    action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is no action at all
+    details: Callable[[Any, Options], dict[str, Any]]  # the game's own keys of Table.state()
+    score_scale: Callable[[Options], float]  # of reward="score"; negative where the lowest total wins
+    policies: tuple[Policy, ...]
+    aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
+    default_opponent: str
+    bounds: Mapping[str, tuple[int, int]]  # smallest and largest value of each state field that a foreign state must keep
+    picture: Callable[[dict[str, Any]], Any]  # Table.state() or view() -> render.Picture
+
+    def __post_init__(self) -> None:
+        names = self.state_dtype.names or ()
+        missing = [name for name in [*COMMON_FIELDS, *(o.name for o in self.options)] if name not in names]
+        if missing:
+            raise TypeError(f"{self.name}: the state lacks {', '.join(missing)}")
+        # copies of structured arrays skip padding, so a state with gaps would not be its bytes
+        if sum(self.state_dtype[name].itemsize for name in names) != self.state_dtype.itemsize:
+            raise TypeError(f"{self.name}: the state's dtype has gaps; order its fields by item size and pad the end")
+        if self.options[0].name != "players":
+            raise TypeError(f"{self.name}: the first option must be players")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _import_game, (self.module,)  # functions of rules are not pickled: the game is found again by its name
+
+    @property
+    def id(self) -> str:
+        """The versioned name, as ``flip7_v0``."""
+        return f"{self.name}_v{self.version}"
+
+    @property
+    def players(self) -> range:
+        """The numbers of players that can sit at a table."""
+        return range(self.options[0].low, self.options[0].high + 1)
+
+    def resolve(self, options: Options) -> dict[str, OptionValue]:
+        """All options with their values. ``ValueError`` for one that is unknown or out of range."""
+        table = {option.name: option for option in self.options}
+        for name in options:
+            if name not in table:
+                raise unknown(f"option of {self.name}", name, table)
+        return {name: option.check(options.get(name, option.default)) for name, option in table.items()}
+
+    def observation_fields(self, options: Options | None = None) -> dict[str, Field]:
+        """name → :class:`Field` of the flat observation for these options."""
+        return layout(self.observation_specs, self.resolve(options or {}))
+
+    def observation_size(self, options: Options | None = None) -> int:
+        return max(field.slice.stop for field in self.observation_fields(options).values())
+
+    def deck_order(self, names: Iterable[str]) -> list[int]:
+        """A given order, checked: indices of the named cards. ``ValueError`` names a card too many or unknown."""
+        if isinstance(names, str):
+            raise ValueError(f"deck = {names!r}: a list of card names is expected")
+        left = dict(zip(self.cards, self.copies, strict=True))
+        order = []
+        for name in names:
+            if name not in left:
+                raise unknown("card", name, self.cards)
+            if left[name] == 0:
+                count = self.copies[self.cards.index(name)]
+                raise ValueError(f"deck: {name!r} is named more than {count} time{'s' * (count != 1)}; the deck holds no more")
+            left[name] -= 1
+            order.append(self.cards.index(name))
+        return order
+
+
+def _import_game(module: str) -> Game:
+    game = importlib.import_module(module).GAME
+    if not isinstance(game, Game):
+        raise TypeError(f"{module}.GAME is no Game")
+    return game

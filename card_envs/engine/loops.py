@@ -1,0 +1,211 @@
+"""The loops of every game, as plain functions over a game's rules. ``compiled.py`` compiles them; interpreted they run as they are.
+
+All arrays are allocated by the caller; row ``r`` of each belongs to match ``r``. ``identity[r]`` is (seed, row, match, decisions made).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from numba.extending import register_jitable
+
+from card_envs.engine.game import Game, Rule
+from card_envs.engine.random import DECK, PLAYERS, match_key, stream
+
+RESET = -1  # as an action: deal the row's match anew
+LOOK = -2  # as an action: only write what is to be seen
+
+WIN, SCORE, MARGIN = range(3)  # reward modes
+
+# the columns of `settings`
+AUTO_RESET, REWARD, ACCUMULATE, SETTINGS = range(4)
+# the columns of `identity`
+SEED, ROW, MATCH, DECISION, IDENTITY = range(5)
+
+
+@register_jitable
+def decision_key(identity, r, seat):
+    """The stream of one decision: keyed by (match, seat, decision number), apart from the deck's."""
+    key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), PLAYERS + seat)
+    return stream(key, identity[r, DECISION])
+
+
+@register_jitable
+def best(totals, players, scale):
+    """The highest total, or the lowest where the scale of scores is negative."""
+    top = totals[0]
+    for seat in range(1, players):
+        if (totals[seat] > top) == (scale > 0.0) and totals[seat] != top:
+            top = totals[seat]
+    return top
+
+
+@register_jitable
+def pay_win(s, scale, rewards):
+    """k winners of n share: (n-k)/(k(n-1)) each, the others -1/(n-1); nothing if all tie."""
+    players = s.players
+    top = best(s.totals, players, scale)
+    winners = 0
+    for seat in range(players):
+        winners += s.totals[seat] == top
+    if winners < players:
+        for seat in range(players):
+            if s.totals[seat] == top:
+                rewards[seat] += (players - winners) / (winners * (players - 1.0))
+            else:
+                rewards[seat] -= 1.0 / (players - 1.0)
+
+
+@register_jitable
+def pay_score(s, margin, scale, rewards):
+    """The deal's score times the scale; as a margin, less the mean of the others'."""
+    players = s.players
+    total = 0
+    for seat in range(players):
+        total += s.scores[seat]
+    for seat in range(players):
+        points = float(s.scores[seat])
+        if margin:
+            points -= (total - points) / (players - 1.0)
+        rewards[seat] += points * scale
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop's plain function, and the rule functions that it runs (for the digest of its cache)."""
+
+    name: str
+    function: Callable[..., Any]
+    rules: tuple[Any, ...]
+
+
+def step_loop(game: Game) -> Loop:
+    """The one loop that holds the rules' ``init`` and ``step``: resets, steps and shows rows."""
+    init, play, action_mask, observe = game.init, game.step, game.action_mask, game.observe
+
+    def step(
+        states, template, identity, rows, actions, settings, scale,
+        observation, mask, words, to_move, rewards, terminated, truncated, final_observation,
+    ):  # fmt: skip
+        auto_reset = settings[AUTO_RESET]
+        mode = settings[REWARD]
+        accumulate = settings[ACCUMULATE]
+        for n in range(len(rows)):
+            r = rows[n]
+            s = states[r]
+            action = actions[r]
+            ended = False
+            restart = action == RESET
+            if not accumulate:
+                for seat in range(rewards.shape[1]):
+                    rewards[r, seat] = 0.0
+            mover = s.to_move
+            if action >= 0:
+                finished = s.finished
+                identity[r, DECISION] += 1
+                play(s, action)
+                if s.over:
+                    ended = True
+                    if mode == WIN:
+                        pay_win(s, scale, rewards[r])
+                if mode != WIN and s.finished != finished:
+                    pay_score(s, mode == MARGIN, scale, rewards[r])
+                if ended and auto_reset:
+                    observe(s, mover, final_observation[r])
+                    identity[r, MATCH] += 1
+                    restart = True
+                terminated[r] = ended and not s.truncated
+                truncated[r] = ended and s.truncated != 0
+            elif restart:
+                terminated[r] = False
+                truncated[r] = False
+            if restart:
+                states[r] = template[0]
+                identity[r, DECISION] = 0
+                s.key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), DECK)
+                init(s)
+            to_move[r] = s.to_move
+            for w in range(words.shape[1]):
+                words[r, w] = 0
+            if not s.over:
+                action_mask(s, mask[r])
+                observe(s, s.to_move, observation[r])
+            elif action >= 0:
+                observe(s, mover, observation[r])
+        return 0
+
+    return Loop("step", step, (init, play, action_mask, observe, decision_key, pay_win, pay_score))
+
+
+def observe_loop(game: Game) -> Loop:
+    """What any seat sees."""
+    observe = game.observe
+
+    def look(states, rows, seats, observation):
+        for n in range(len(rows)):
+            observe(states[rows[n]], seats[n], observation[n])
+        return 0
+
+    return Loop("observe", look, (observe,))
+
+
+def redeal_loop(game: Game) -> Loop:
+    """Resample what a seat cannot know."""
+    redeal = game.redeal
+
+    def resample(states, rows, seats, keys):
+        for n in range(len(rows)):
+            redeal(states[rows[n]], seats[n], keys[n])
+        return 0
+
+    return Loop("redeal", resample, (redeal,))
+
+
+def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
+    """A built-in player's actions for the rows of which ``who[r] == index``."""
+
+    def act(states, identity, rows, who, index, words, parameters, actions):
+        for n in range(len(rows)):
+            r = rows[n]
+            if who[r] == index:
+                s = states[r]
+                seat = s.to_move
+                actions[r] = choose(s, seat, words[r], decision_key(identity, r, seat), parameters)
+        return 0
+
+    return Loop(f"choose_{name}", act, (choose, decision_key))
+
+
+def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
+    """Play every row ``steps`` decisions on, all seats by one built-in player, no observations; ``wins[seat]`` counts matches won.
+
+    A match that ends is followed by the row's next one. Returns the number of matches that ended.
+    """
+    init, play, action_mask = game.init, game.step, game.action_mask
+
+    def playout(states, template, identity, rows, steps, scale, mask, words, parameters, wins):
+        ended = 0
+        for n in range(len(rows)):
+            r = rows[n]
+            s = states[r]
+            for _ in range(steps):
+                for w in range(words.shape[1]):
+                    words[r, w] = 0
+                action_mask(s, mask[r])
+                seat = s.to_move
+                action = choose(s, seat, words[r], decision_key(identity, r, seat), parameters)
+                identity[r, DECISION] += 1
+                play(s, action)
+                if s.over:
+                    ended += 1
+                    pay_win(s, scale, wins)
+                    identity[r, MATCH] += 1
+                    identity[r, DECISION] = 0
+                    states[r] = template[0]
+                    s.key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), DECK)
+                    init(s)
+        return ended
+
+    return Loop(f"playout_{name}", playout, (init, play, action_mask, choose, decision_key, pay_win))

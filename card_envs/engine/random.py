@@ -1,0 +1,110 @@
+"""Counter-based random streams, the same interpreted and compiled.
+
+Everything random in the package comes from a 64-bit *key* and a *number*: stream ``number`` of ``key`` always yields the
+same values, whatever was drawn elsewhere. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with the
+finaliser "variant 13" of Stafford; bounded integers are exact (Lemire, ACM TOMACS 2019: multiply, reject the biased part).
+Every operand is a ``uint64``: mixed signs would become floats (numba) or signed (numba's ``+``).
+"""
+
+import numpy as np
+from numba.extending import register_jitable
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_LOW_32 = np.uint64(0xFFFFFFFF)
+_TWO_32 = np.uint64(1 << 32)
+_S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+
+DECK, PLAYERS = 0, 1  # streams of a match: its shuffles, its players
+
+
+@register_jitable
+def mix(x):
+    """A bijection of uint64 that sends neighbours far apart."""
+    x = (x ^ (x >> _S30)) * _MIX_1
+    x = (x ^ (x >> _S27)) * _MIX_2
+    return x ^ (x >> _S31)
+
+
+@register_jitable
+def stream(key, number):
+    """The key (uint64) of stream ``number`` (an integer >= 0) of ``key``."""
+    return mix(np.uint64(key) ^ mix((np.uint64(number) + np.uint64(1)) * _GOLDEN))
+
+
+@register_jitable
+def match_key(seed, row, match):
+    """The key (uint64) of the match with the identity (seed, row, match), all >= 0."""
+    return stream(stream(mix(np.uint64(seed)), row), match)
+
+
+@register_jitable
+def below(state, n):
+    """``(value, state)``: a uniform int64 in [0, n), 0 < n < 2**32, and the stream's next state."""
+    bound = np.uint64(n)
+    state = state + _GOLDEN
+    product = (mix(state) >> _S32) * bound
+    if (product & _LOW_32) < bound:
+        biased = (_TWO_32 - bound) % bound
+        while (product & _LOW_32) < biased:
+            state = state + _GOLDEN
+            product = (mix(state) >> _S32) * bound
+    return np.int64(product >> _S32), state
+
+
+@register_jitable
+def shuffle(cards, first, end, key, number):
+    """Fisher-Yates on ``cards[first:end]`` with stream ``number`` of ``key``: shuffle k of a match is drawn from (key, k)."""
+    state = stream(key, number)
+    for i in range(end - 1, first, -1):
+        j, state = below(state, i - first + 1)
+        j += first
+        card = cards[i]
+        cards[i] = cards[j]
+        cards[j] = card
+
+
+@register_jitable
+def popcount(x):
+    """Set bits of a uint64 (the form that LLVM turns into one instruction)."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
+
+
+@register_jitable
+def count_legal(words):
+    """How many actions a mask allows; ``words`` is its row of 0/1 bytes viewed as uint64."""
+    total = 0
+    for w in range(len(words)):
+        total += popcount(words[w])
+    return total
+
+
+@register_jitable
+def nth_legal(words, n):
+    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words; -1 if it has not so many."""
+    for w in range(len(words)):
+        word = words[w]
+        here = popcount(word)
+        if n < here:
+            for _ in range(n):
+                word = word & (word - np.uint64(1))
+            return 8 * w + (popcount((word & (~word + np.uint64(1))) - np.uint64(1)) >> 3)
+        n -= here
+    return -1
+
+
+@register_jitable
+def random_legal(words, key):
+    """A uniformly random legal action of a mask viewed as uint64 words, drawn from the stream ``key``."""
+    n, _ = below(key, count_legal(words))
+    return nth_legal(words, n)
+
+
+@register_jitable
+def choose_random(s, seat, words, key, parameters):
+    """The policy ``random`` of every game: a uniformly random legal action."""
+    return random_legal(words, key)

@@ -1,0 +1,546 @@
+"""Flip 7: With a Vengeance – the rules, as functions over one record (``state.STATE``). Numbers like # F25 are those of RULES.md.
+
+Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` does the top of it until a seat
+has to choose. So a Flip Four inside a Flip Four, or a round that ends in the deal, needs no recursion.
+"""
+
+from numba.extending import register_jitable
+
+from card_envs.engine.random import shuffle
+from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
+from card_envs.games.flip7.state import (
+    ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE,
+    GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK,
+    SEVEN, STAY_TASK, STAYED, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+)  # fmt: skip
+
+# ---- the deck and the lines
+
+
+@register_jitable
+def value_of(card):
+    """The value of a number card."""
+    if card == LUCKY_13:
+        return THIRTEEN
+    if card == UNLUCKY_7:
+        return SEVEN
+    return card
+
+
+@register_jitable
+def build_deck(s):
+    """F1: the full deck, shuffled under the cards of a given order."""
+    for kind in range(KINDS):
+        s.unseen[kind] = COPIES[kind]
+    for i in range(s.ordered):
+        s.unseen[s.deck[i]] -= 1
+    n = s.ordered
+    for kind in range(KINDS):
+        for _ in range(s.unseen[kind]):
+            s.deck[n] = kind
+            n += 1
+        s.unseen[kind] = COPIES[kind]
+    shuffle(s.deck, s.ordered, n, s.key, s.shuffles)
+    s.shuffles += 1
+    s.drawn = 0
+    s.deck_size = n
+
+
+@register_jitable
+def reshuffle(s):
+    """F7: the discard pile becomes the new deck."""
+    n = 0
+    for kind in range(KINDS):
+        for _ in range(s.discard[kind]):
+            s.deck[n] = kind
+            n += 1
+        s.unseen[kind] = s.discard[kind]
+        s.discard[kind] = 0
+    shuffle(s.deck, 0, n, s.key, s.shuffles)
+    s.shuffles += 1
+    s.drawn = 0
+    s.deck_size = n
+
+
+@register_jitable
+def draw_card(s):
+    if s.drawn == s.deck_size:  # F7: when the next card is needed, not when the last one leaves
+        reshuffle(s)
+    card = s.deck[s.drawn]
+    s.drawn += 1
+    s.unseen[card] -= 1
+    return card
+
+
+@register_jitable
+def append(s, seat, card):
+    s.cards[seat, s.length[seat]] = card
+    s.length[seat] += 1
+
+
+@register_jitable
+def remove(s, seat, card):
+    """Take a card out of a live line; the others keep their order. A live line never holds two alike."""
+    n = s.length[seat] - 1
+    moved = card
+    for i in range(n, s.void[seat] - 1, -1):
+        here = s.cards[seat, i]
+        s.cards[seat, i] = moved
+        moved = here
+        if here == card:
+            break
+    s.length[seat] = n
+
+
+@register_jitable
+def has_card(s, seat, card):
+    """Whether the live line of ``seat`` holds ``card``."""
+    for i in range(s.void[seat], s.length[seat]):
+        if s.cards[seat, i] == card:
+            return True
+    return False
+
+
+@register_jitable
+def has_line(s, seat):
+    return s.length[seat] > s.void[seat]
+
+
+# ---- receiving a number card
+
+
+@register_jitable
+def is_double(s, seat, card):
+    """F22: whether ``card``, just arrived, is a second of its value."""
+    if card >= FIRST_MODIFIER:
+        return False
+    value = value_of(card)
+    same = 0
+    for i in range(s.void[seat], s.length[seat]):
+        other = s.cards[seat, i]
+        same += other < FIRST_MODIFIER and value_of(other) == value
+    if value == THIRTEEN and has_card(s, seat, LUCKY_13):  # F28, F27
+        return same > 2
+    return same > 1
+
+
+@register_jitable
+def is_flip_seven(s, seat):
+    """F29: seven number cards, or seven values without ``pair_counts_twice``."""
+    numbers = 0
+    for i in range(s.void[seat], s.length[seat]):
+        numbers += s.cards[seat, i] < FIRST_MODIFIER
+    if not s.pair_counts_twice and has_card(s, seat, THIRTEEN) and has_card(s, seat, LUCKY_13):
+        numbers -= 1
+    return numbers >= 7
+
+
+@register_jitable
+def wipe(s, seat):
+    """F30: Unlucky 7 discards every other card of the line."""
+    for i in range(s.void[seat], s.length[seat]):
+        card = s.cards[seat, i]
+        if card != UNLUCKY_7:
+            s.discard[card] += 1
+    s.cards[seat, s.void[seat]] = UNLUCKY_7
+    s.length[seat] = s.void[seat] + 1
+
+
+@register_jitable
+def bust(s, seat):
+    """F38: the line is out of play until the round ends, the double with it."""
+    s.status[seat] = BUSTED
+    s.void[seat] = s.length[seat]
+
+
+@register_jitable
+def flip_seven(s, seat):
+    """F34: the round ends at once; what waits in queues and the actions being carried out go to the discard pile."""
+    s.flipper = seat
+    end = s.queued
+    for top in range(s.depth - 1, -1, -1):
+        task = s.agenda[top, 0]
+        if task == QUEUE_TASK:
+            start = s.agenda[top, 2]
+            for i in range(start + s.agenda[top, 3], end):
+                s.discard[s.queue[i]] += 1
+            end = start
+            s.discard[FLIP_FOUR] += 1
+        elif task == STAY_TASK:
+            s.discard[JUST_ONE_MORE] += 1
+    s.queued = 0
+    s.depth = 0
+    push(s, BONUS_TASK if s.brutal else ROUND_END_TASK, seat, 0, 0)
+
+
+@register_jitable
+def receive(s, seat, card):
+    """A number or modifier comes to a line, however it comes. F22–F24: the order of the checks."""
+    append(s, seat, card)
+    if card == UNLUCKY_7:
+        wipe(s, seat)
+    elif is_double(s, seat, card):
+        bust(s, seat)
+    elif card < FIRST_MODIFIER and is_flip_seven(s, seat):
+        flip_seven(s, seat)
+
+
+@register_jitable
+def exchange(s, first, first_card, second, second_card):
+    """F25: both cards leave, both arrive; then wipes, then busts, then a Flip 7."""
+    remove(s, first, first_card)
+    remove(s, second, second_card)
+    append(s, first, second_card)
+    append(s, second, first_card)
+    if second_card == UNLUCKY_7:
+        wipe(s, first)
+    if first_card == UNLUCKY_7:
+        wipe(s, second)
+    first_busts = is_double(s, first, second_card)
+    if is_double(s, second, first_card):
+        bust(s, second)
+    if first_busts:
+        bust(s, first)
+    if is_flip_seven(s, first):
+        flip_seven(s, first)
+    elif is_flip_seven(s, second):
+        flip_seven(s, second)
+
+
+# ---- what may be done
+
+
+@register_jitable
+def count_holders(s):
+    """How many players not busted have a card in their line."""
+    holders = 0
+    for seat in range(s.players):
+        holders += s.status[seat] != BUSTED and has_line(s, seat)
+    return holders
+
+
+@register_jitable
+def may_receive(s, seat, card):
+    """Whether a drawn action or modifier can be given to ``seat``."""
+    if card < FIRST_ACTION:
+        return s.brutal or s.status[seat] != BUSTED  # F16, F17, F42
+    if s.status[seat] == BUSTED:  # F10, F11
+        return False
+    if card == STEAL:  # F13, F14, F19: another player must have a card
+        return count_holders(s) > has_line(s, seat)
+    if card == SWAP:  # two different players must have one
+        return count_holders(s) >= 2
+    if card == DISCARD:
+        for other in range(s.players):
+            if may_discard_of(s, other):
+                return True
+        return False
+    return True
+
+
+@register_jitable
+def may_discard_of(s, seat):
+    """F18, F21: a live card of anybody; of a busted player (Brutal) the modifiers given after the bust."""
+    return has_line(s, seat)
+
+
+@register_jitable
+def may_pick_of(s, seat, mover, card):
+    """Whether the live cards of ``seat`` are on offer to ``mover``, who carries out ``card`` (F18)."""
+    if not has_line(s, seat):
+        return False
+    if card == DISCARD:
+        return may_discard_of(s, seat)
+    if s.status[seat] == BUSTED:
+        return False
+    if card == STEAL:
+        return seat != mover  # F19
+    return seat != s.picked_seat  # F25: of two different players
+
+
+@register_jitable
+def action_mask(s, mask):
+    """Set the legal actions of the seat to move in ``mask``, which is all zero."""
+    mover = s.to_move
+    players = s.players
+    if s.phase == TURN:  # F36
+        mask[ACTION_DRAW] = 1
+        mask[ACTION_STAY] = not has_card(s, mover, ZERO)  # F31
+        return
+    card = s.agenda[s.depth - 1, 2]
+    for distance in range(players):
+        seat = (mover + distance) % players
+        base = SEATS_FROM + distance * PER_SEAT
+        if s.phase == GIVE:
+            mask[base + ACTION_GIVE] = may_receive(s, seat, card)
+        elif s.phase == BONUS:
+            mask[base + ACTION_BONUS] = 1  # F43
+        elif may_pick_of(s, seat, mover, card):
+            for i in range(s.void[seat], s.length[seat]):
+                mask[base + ACTION_PICK + s.cards[seat, i]] = 1
+
+
+# ---- what happens
+
+
+@register_jitable
+def push(s, task, seat, card, count):
+    top = s.depth
+    s.agenda[top, 0] = task
+    s.agenda[top, 1] = seat
+    s.agenda[top, 2] = card
+    s.agenda[top, 3] = count
+    s.depth = top + 1
+
+
+@register_jitable
+def give(s, target):
+    """The card is given. What it does is what it pushes, the last thing first."""
+    s.depth -= 1
+    card = s.agenda[s.depth, 2]
+    if card < FIRST_ACTION:
+        append(s, target, card)  # F16
+    elif card == JUST_ONE_MORE:  # F33
+        push(s, STAY_TASK, target, card, 0)
+        push(s, DRAW_TASK, target, NO_QUEUE, 1)
+    elif card == FLIP_FOUR:  # F32
+        start = s.queued
+        push(s, QUEUE_TASK, target, start, 0)
+        push(s, DRAW_TASK, target, start, 4)
+    else:
+        push(s, PICK_TASK, target, card, 0)  # F12: the receiver chooses
+
+
+@register_jitable
+def pick(s, seat, card):
+    """The receiver of a Steal, Swap or Discard has chosen a card."""
+    action = s.agenda[s.depth - 1, 2]
+    if action == SWAP and s.picked_seat == NOBODY:
+        s.picked_seat = seat
+        s.picked_card = card
+        return
+    s.depth -= 1
+    s.discard[action] += 1  # F9
+    if action == DISCARD:
+        remove(s, seat, card)
+        s.discard[card] += 1
+    elif action == STEAL:
+        remove(s, seat, card)
+        receive(s, s.to_move, card)
+    else:
+        first = s.picked_seat
+        s.picked_seat = NOBODY
+        exchange(s, first, s.picked_card, seat, card)
+
+
+@register_jitable
+def line_score(s, seat):
+    """F39: what the line of ``seat`` scores as it lies, without the 15."""
+    numbers = 0
+    minus = 0
+    half = False
+    zero = False
+    for i in range(s.void[seat], s.length[seat]):
+        card = s.cards[seat, i]
+        if card < FIRST_MODIFIER:
+            numbers += value_of(card)
+            zero = zero or card == ZERO
+        elif card == HALF:
+            half = True
+        else:
+            minus += 2 * (card - FIRST_MODIFIER + 1)
+    if zero and s.flipper != seat:
+        return 0  # F31, F44
+    if half:
+        numbers //= 2
+    points = numbers - minus  # a busted player's live line holds no numbers (F42)
+    if points < 0 and not s.brutal:
+        return 0  # F41
+    return points
+
+
+@register_jitable
+def end_round(s):
+    """F39, F40: score, discard the lines; then the match is over or the next round begins."""
+    best = -2147483648
+    for seat in range(s.players):
+        points = line_score(s, seat)
+        if s.brutal and s.bonus == seat:
+            points += 15 if s.flipper == seat else -15  # F43
+        elif not s.brutal and s.flipper == seat:
+            points += 15
+        s.scores[seat] = points
+        s.totals[seat] += points
+        best = max(best, s.totals[seat])
+        for i in range(s.length[seat]):
+            s.discard[s.cards[seat, i]] += 1  # F9
+        s.void[seat] = 0
+        s.length[seat] = 0
+    s.finished += 1
+    s.depth = 0
+    if best >= s.target or s.single_deal or s.deal >= s.max_rounds:
+        s.truncated = best < s.target and not s.single_deal  # F45
+        s.over = 1
+        s.phase = OVER
+        s.to_move = NOBODY
+    else:
+        s.deal += 1
+        s.dealer = (s.dealer + 1) % s.players
+        begin_round(s)
+
+
+@register_jitable
+def begin_round(s):
+    for seat in range(s.players):
+        s.status[seat] = ACTIVE
+    s.turn = NOBODY
+    s.flipper = NOBODY
+    s.bonus = NOBODY
+    push(s, DEAL_TASK, NOBODY, 0, 0)
+
+
+@register_jitable
+def next_active(s, seat):
+    """The next active player clockwise after ``seat``, who comes last himself; NOBODY if there is none."""
+    for distance in range(1, s.players + 1):
+        other = (seat + distance) % s.players
+        if s.status[other] == ACTIVE:
+            return other
+    return NOBODY
+
+
+@register_jitable
+def has_receiver(s, card):
+    for seat in range(s.players):
+        if may_receive(s, seat, card):
+            return True
+    return False
+
+
+@register_jitable
+def take(s, seat, queue):
+    """``seat`` is dealt or draws a card: a number is received, any other card is to be given, at once or (F32) from a queue."""
+    card = draw_card(s)
+    if card < FIRST_MODIFIER:
+        receive(s, seat, card)
+    elif queue == NO_QUEUE:
+        push(s, GIVE_TASK, seat, card, 0)
+    else:
+        s.queue[s.queued] = card
+        s.queued += 1
+
+
+@register_jitable
+def choose(s, seat, phase):
+    s.to_move = seat
+    s.phase = phase
+
+
+@register_jitable
+def run(s):
+    """Do what is on top of the agenda until a seat has to choose, or the match is over."""
+    while s.depth > 0:
+        top = s.depth - 1
+        task = s.agenda[top, 0]
+        seat = s.agenda[top, 1]
+        card = s.agenda[top, 2]
+        count = s.agenda[top, 3]
+        if task == DEAL_TASK:  # F4: clockwise from the dealer's left
+            if count < s.players:
+                s.agenda[top, 3] = count + 1
+                seat = (s.dealer + 1 + count) % s.players
+                if s.status[seat] == ACTIVE:  # F6
+                    take(s, seat, NO_QUEUE)  # F5
+            else:
+                s.depth = top
+                push(s, TURN_TASK, s.dealer, 0, 0)
+        elif task == TURN_TASK:  # F36
+            seat = next_active(s, seat)
+            if seat != NOBODY:
+                s.agenda[top, 1] = seat
+                s.turn = seat
+                choose(s, seat, TURN)
+                return
+            s.agenda[top, 0] = ROUND_END_TASK  # F37
+        elif task == DRAW_TASK:
+            if s.status[seat] == BUSTED:  # F32: a bust stops the drawing, this queue is dropped
+                s.depth = top
+                if card != NO_QUEUE:
+                    for i in range(card, s.queued):
+                        s.discard[s.queue[i]] += 1
+                    s.queued = card
+            elif count > 0:
+                s.agenda[top, 3] = count - 1
+                take(s, seat, card)
+            else:
+                s.depth = top
+        elif task == QUEUE_TASK:  # F32: in the order drawn, the receiver being the drawer of each
+            if card + count < s.queued:
+                s.agenda[top, 3] = count + 1
+                push(s, GIVE_TASK, seat, s.queue[card + count], 0)
+            else:
+                s.depth = top
+                s.queued = card
+                s.discard[FLIP_FOUR] += 1
+        elif task == STAY_TASK:  # F33
+            s.depth = top
+            s.discard[JUST_ONE_MORE] += 1
+            if s.status[seat] == ACTIVE:
+                s.status[seat] = STAYED
+        elif task == GIVE_TASK:
+            if has_receiver(s, card):
+                choose(s, seat, GIVE)
+                return
+            s.depth = top  # F13
+            s.discard[card] += 1
+        elif task == PICK_TASK:
+            choose(s, seat, PICK)
+            return
+        elif task == BONUS_TASK:
+            choose(s, seat, BONUS)
+            return
+        else:
+            end_round(s)
+
+
+# ---- what the engine calls
+
+
+@register_jitable
+def init(s):
+    """Shuffle and deal the first round; the options, the key and a given order are already in ``s``."""
+    build_deck(s)
+    s.deal = 1
+    s.dealer = s.players - 1
+    s.picked_seat = NOBODY
+    begin_round(s)
+    run(s)
+
+
+@register_jitable
+def step(s, action):
+    """Play a legal action of the seat to move, and go on to the next decision."""
+    if action == ACTION_DRAW:
+        push(s, DRAW_TASK, s.to_move, NO_QUEUE, 1)
+    elif action == ACTION_STAY:
+        s.status[s.to_move] = STAYED
+    else:
+        target = (s.to_move + (action - SEATS_FROM) // PER_SEAT) % s.players
+        what = (action - SEATS_FROM) % PER_SEAT
+        if what == ACTION_GIVE:
+            give(s, target)
+        elif what == ACTION_BONUS:
+            s.bonus = target
+            s.depth = 0
+            push(s, ROUND_END_TASK, NOBODY, 0, 0)
+        else:
+            pick(s, target, what - ACTION_PICK)
+    run(s)
+
+
+@register_jitable
+def redeal(s, seat, key):
+    """Only the deck's order is hidden, from everybody; and with a new key the shuffles to come."""
+    s.key = key
+    shuffle(s.deck, s.drawn, s.deck_size, key, s.shuffles)
+    s.shuffles += 1
