@@ -1,0 +1,46 @@
+"""Card games as reinforcement-learning environments: fast, honest about what a player may know, right by their rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version as _version
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from card_envs.engine import record as _record
+from card_envs.engine.batch import Batch
+from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.table import Seed, Table
+from card_envs.games import game_of as game
+from card_envs.games import games
+
+__version__ = _version("card-envs")
+__all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "game", "games", "replay", "table"]
+
+
+def table(name: str, *, seed: Seed = None, deck: Sequence[str] | None = None, interpreted: bool = False, **options: OptionValue) -> Table:
+    """One match of the game ``name``: see :class:`card_envs.Table`."""
+    return Table(game(name), seed=seed, deck=deck, interpreted=interpreted, **options)
+
+
+def batch(
+    name: str,
+    size: int,
+    *,
+    seed: int | ArrayLike | None = None,
+    threads: int = 1,
+    reward: str = "win",
+    episode: str = "match",
+    interpreted: bool = False,
+    **options: OptionValue,
+) -> Batch:
+    """Many matches of the game ``name`` in lock step: see :class:`card_envs.Batch`."""
+    return Batch(
+        game(name), size, seed=seed, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **options
+    )
+
+
+def replay(record: Mapping[str, Any]) -> Table:
+    """The match of a record (``Table.record()``), played again. ``ValueError`` names what is wrong with the record."""
+    return _record.replay(record, game)

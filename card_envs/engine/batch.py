@@ -229,6 +229,10 @@ class Batch:
             key = match_key(check_seed(seed), 0, 0)
             keys = np.array([stream(key, i) for i in range(self.size)], np.uint64)
         self._loops.redeal(self._states, self._rows, self._seats(seats), keys)
+        self.look()
+
+    def look(self) -> None:
+        """Refresh observations, masks and ``to_move`` after the states were changed from outside."""
         self._actions[:] = loops.LOOK
         self._run(self._rows)
 
@@ -238,9 +242,15 @@ class Batch:
     def __repr__(self) -> str:
         return f"<Batch {self.game.id} of {self.size}, {self.players} players>"
 
+    def _saved(self) -> tuple[NDArray[Any], ...]:
+        return self._states, self._template, self._identity, self._settings, *self._output
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
+        return self.clone()
+
     def __getstate__(self) -> dict[str, Any]:
         keep = ("size", "options", "reward", "episode", "threads", "_interpreted")
-        buffers = [array.tobytes() for array in (self._states, self._template, self._identity, *self._output)]
+        buffers = [array.tobytes() for array in self._saved()]
         return {"game": self.game, "buffers": buffers, **{name: getattr(self, name) for name in keep}}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -248,7 +258,7 @@ class Batch:
             state["game"], state["size"], seed=0, threads=state["threads"], reward=state["reward"],
             episode=state["episode"], interpreted=state["_interpreted"], **state["options"],
         )  # fmt: skip
-        for array, data in zip((self._states, self._template, self._identity, *self._output), state["buffers"], strict=True):
+        for array, data in zip(self._saved(), state["buffers"], strict=True):
             array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
 
     # -- for the doors

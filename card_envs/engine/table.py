@@ -61,18 +61,20 @@ class Table:
         self.players = self._batch.players
         self._batch.deal(identity, deck)
         self._begin()
-        given = len(deck or ())
-        self._order = [*(deck or ()), *self._undealt_order(given)]
 
     def _begin(self) -> None:
-        self._row: Any = rows.row_class(self.game.state_dtype)(self._batch._states, 0)  # type: ignore[call-arg]
-        self._actions: list[str] = []
+        self._look()
+        self.actions: list[str] = []
+        """The actions played since the start, as strings."""
+        # the first deal needs no second deck: the order of the first is still there, cards drawn included
+        self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
+        """The order of the first deck, the next card first."""
+        self.start: bytes | None = None
+        """The state that :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
-        self._start: bytes | None = None
 
-    def _undealt_order(self, given: int) -> list[str]:
-        # no deck is so short that a first deal shuffles again: its order is still there, cards drawn included
-        return [self.game.cards[self._row.deck[i]] for i in range(given, sum(self.game.copies))]
+    def _look(self) -> None:
+        self._row: Any = rows.row_class(self.game.state_dtype)(self._batch._states, 0)  # type: ignore[call-arg]
 
     # -- looking
 
@@ -181,7 +183,7 @@ class Table:
             raise IllegalAction(
                 f"illegal action {action!r}: seat {self.to_move} is to move, legal are {', '.join(self.legal_actions())}"
             )
-        self._actions.append(self.action_string(int(index)))
+        self.actions.append(self.action_string(int(index)))
         finished = self._row.finished
         batch._actions[0] = index
         batch._run(batch._rows)
@@ -190,13 +192,29 @@ class Table:
 
     def clone(self) -> Table:
         """An independent copy with the same future."""
-        return copy.deepcopy(self)
+        other = copy.copy(self)
+        other._batch = self._batch.clone()
+        other.actions = list(self.actions)
+        other._deals = self.deals
+        other._look()
+        return other
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Table:
+        return self.clone()
 
     def redeal(self, seat: int, seed: int) -> None:
         """Resample all that ``seat`` cannot know – hidden cards, the deck's order, future shuffles – and nothing else."""
         self._batch.redeal(self._seat(seat), seed)
-        self._start = self._batch._states.tobytes()
-        self._actions = []
+        self.start = self._batch._states.tobytes()
+        self.actions = []
+
+    def restart(self, state: rows.States) -> None:
+        """Go on from another state of this game, which is not checked."""
+        rows.raw(self._batch._states)[:] = rows.raw(state)
+        self._batch.look()
+        self.start = state.tobytes()
+        self.actions = []
+        self._deals = []
 
     def record(self) -> dict[str, Any]:
         """The match so far, as JSON-able values that :func:`card_envs.replay` plays again."""
@@ -214,4 +232,4 @@ class Table:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._row = rows.row_class(self.game.state_dtype)(self._batch._states, 0)  # type: ignore[call-arg]
+        self._look()

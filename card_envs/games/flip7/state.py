@@ -38,7 +38,7 @@ MAX_LINE = 14
 # F32: a nest holds at most two Just One More, two Flip Four and one more card. Each opens at most two tasks, over that of
 # the turn or the deal, with one GIVE on top.
 MAX_AGENDA = 12
-MAX_QUEUE = 7
+MAX_QUEUE = 8  # 3 + 4 waiting, and the place of the inner Flip Four itself
 
 OPTIONS = (
     Option("players", 4, "seats at the table", 2, MAX_PLAYERS),
@@ -86,7 +86,7 @@ STATE = np.dtype(
         ("unseen", np.int8, KINDS),  # cards in the deck by kind
         ("discard", np.int8, KINDS),  # cards in the discard pile by kind
         ("deck", np.int8, DECK_SIZE),
-        ("pad", np.int8, 4),
+        ("pad", np.int8, 3),
     ]
 )
 
