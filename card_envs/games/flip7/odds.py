@@ -2,8 +2,7 @@
 
 from numba.extending import register_jitable
 
-from card_envs.games.flip7.rules import value_of
-from card_envs.games.flip7.state import BUSTED, FIRST_MODIFIER, KINDS, LUCKY_13, THIRTEEN
+from card_envs.games.flip7.state import BUSTED, FIRST_MODIFIER, KINDS, SEVEN, THIRTEEN, UNLUCKY_7
 
 
 @register_jitable
@@ -37,17 +36,10 @@ def count_busting(s, seat):
     if s.status[seat] == BUSTED:
         return 0
     busting = 0
-    thirteens = 0
-    lucky = False
     for i in range(s.void[seat], s.length[seat]):
         card = s.cards[seat, i]
-        if card < FIRST_MODIFIER:
-            value = value_of(card)
-            if value == THIRTEEN:
-                thirteens += 1
-                lucky = lucky or card == LUCKY_13
-            else:
-                busting += count_next(s, value)  # unlucky7 is no card of this index: on arrival it never busts
-    if thirteens == 2 or (thirteens == 1 and not lucky):
-        busting += count_next(s, THIRTEEN)
+        if card <= THIRTEEN:  # Lucky 13 alone allows another 13; modifiers never bust
+            busting += count_next(s, card)
+        elif card == UNLUCKY_7:
+            busting += count_next(s, SEVEN)
     return busting

@@ -4,13 +4,14 @@ Effects do not call effects: each pushes what is to happen on the agenda, and :f
 has to choose. So a Flip Four inside a Flip Four, or a round that ends in the deal, needs no recursion.
 """
 
+import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.random import shuffle
+from card_envs.engine.random import popcount, shuffle
 from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
 from card_envs.games.flip7.state import (
     ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE,
-    GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK,
+    GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, NUMBERS, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK,
     SEVEN, STAY_TASK, STAYED, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
@@ -73,14 +74,26 @@ def draw_card(s):
 
 
 @register_jitable
+def count_in(s, seat, card, sign):
+    """Keep the sums of a live line: ``card`` comes (sign 1) or leaves (-1)."""
+    s.held[seat] ^= 1 << card
+    if card < FIRST_MODIFIER:
+        s.numbers[seat] += sign * value_of(card)
+    elif card < HALF:
+        s.minus[seat] += sign * 2 * (card - FIRST_MODIFIER + 1)
+
+
+@register_jitable
 def append(s, seat, card):
+    """``card`` comes to the live line of ``seat``."""
     s.cards[seat, s.length[seat]] = card
     s.length[seat] += 1
+    count_in(s, seat, card, 1)
 
 
 @register_jitable
 def remove(s, seat, card):
-    """Take a card out of a live line; the others keep their order. A live line never holds two alike."""
+    """Take a card out of a live line; the others keep their order."""
     n = s.length[seat] - 1
     moved = card
     for i in range(n, s.void[seat] - 1, -1):
@@ -90,20 +103,27 @@ def remove(s, seat, card):
         if here == card:
             break
     s.length[seat] = n
+    count_in(s, seat, card, -1)
+
+
+@register_jitable
+def empty_line(s, seat):
+    """No card is in the live line of ``seat`` any more."""
+    s.held[seat] = 0
+    s.numbers[seat] = 0
+    s.minus[seat] = 0
 
 
 @register_jitable
 def has_card(s, seat, card):
-    """Whether the live line of ``seat`` holds ``card``."""
-    for i in range(s.void[seat], s.length[seat]):
-        if s.cards[seat, i] == card:
-            return True
-    return False
+    """1 if the live line of ``seat`` holds ``card``, else 0."""
+    return (s.held[seat] >> card) & 1
 
 
 @register_jitable
 def has_line(s, seat):
-    return s.length[seat] > s.void[seat]
+    """Whether the live line of ``seat`` holds any card."""
+    return s.held[seat] != 0
 
 
 # ---- receiving a number card
@@ -111,46 +131,46 @@ def has_line(s, seat):
 
 @register_jitable
 def is_double(s, seat, card):
-    """F22: whether ``card``, just arrived, is a second of its value."""
+    """F22: whether ``card`` would be a second of its value in the line of ``seat``."""
     if card >= FIRST_MODIFIER:
         return False
     value = value_of(card)
-    same = 0
-    for i in range(s.void[seat], s.length[seat]):
-        other = s.cards[seat, i]
-        same += other < FIRST_MODIFIER and value_of(other) == value
-    if value == THIRTEEN and has_card(s, seat, LUCKY_13):  # F28, F27
-        return same > 2
-    return same > 1
+    if value == THIRTEEN:
+        lucky = card == LUCKY_13 or has_card(s, seat, LUCKY_13) == 1
+        same = has_card(s, seat, THIRTEEN) + has_card(s, seat, LUCKY_13)
+        return same > 1 if lucky else same > 0  # F28, F27
+    same = has_card(s, seat, value)
+    if value == SEVEN:
+        same += has_card(s, seat, UNLUCKY_7)
+    return same > 0
 
 
 @register_jitable
 def is_flip_seven(s, seat):
     """F29: seven number cards, or seven values without ``pair_counts_twice``."""
-    numbers = 0
-    for i in range(s.void[seat], s.length[seat]):
-        numbers += s.cards[seat, i] < FIRST_MODIFIER
-    if not s.pair_counts_twice and has_card(s, seat, THIRTEEN) and has_card(s, seat, LUCKY_13):
-        numbers -= 1
+    numbers = popcount(np.uint64(s.held[seat] & NUMBERS))
+    if not s.pair_counts_twice:
+        numbers -= has_card(s, seat, THIRTEEN) & has_card(s, seat, LUCKY_13)
     return numbers >= 7
 
 
 @register_jitable
 def wipe(s, seat):
-    """F30: Unlucky 7 discards every other card of the line."""
+    """F30: Unlucky 7 comes and discards every other card of the line."""
     for i in range(s.void[seat], s.length[seat]):
-        card = s.cards[seat, i]
-        if card != UNLUCKY_7:
-            s.discard[card] += 1
-    s.cards[seat, s.void[seat]] = UNLUCKY_7
-    s.length[seat] = s.void[seat] + 1
+        s.discard[s.cards[seat, i]] += 1
+    s.length[seat] = s.void[seat]
+    empty_line(s, seat)
+    append(s, seat, UNLUCKY_7)
 
 
 @register_jitable
-def bust(s, seat):
+def bust(s, seat, card):
     """F38: the line is out of play until the round ends, the double with it."""
+    append(s, seat, card)
     s.status[seat] = BUSTED
     s.void[seat] = s.length[seat]
+    empty_line(s, seat)
 
 
 @register_jitable
@@ -174,33 +194,31 @@ def flip_seven(s, seat):
 
 
 @register_jitable
-def receive(s, seat, card):
-    """A number or modifier comes to a line, however it comes. F22–F24: the order of the checks."""
-    append(s, seat, card)
+def arrive(s, seat, card):
+    """A number or modifier comes to a line: a wipe, a bust, or one card more (F22–F24, F30)."""
     if card == UNLUCKY_7:
         wipe(s, seat)
     elif is_double(s, seat, card):
-        bust(s, seat)
-    elif card < FIRST_MODIFIER and is_flip_seven(s, seat):
+        bust(s, seat, card)
+    else:
+        append(s, seat, card)
+
+
+@register_jitable
+def receive(s, seat, card):
+    """F22–F24: a card comes to a line, however it comes; then Flip 7 is checked."""
+    arrive(s, seat, card)
+    if card < FIRST_MODIFIER and is_flip_seven(s, seat):
         flip_seven(s, seat)
 
 
 @register_jitable
 def exchange(s, first, first_card, second, second_card):
-    """F25: both cards leave, both arrive; then wipes, then busts, then a Flip 7."""
+    """F25: both cards leave, both arrive – each line for itself: a wipe or a bust –, then a Flip 7."""
     remove(s, first, first_card)
     remove(s, second, second_card)
-    append(s, first, second_card)
-    append(s, second, first_card)
-    if second_card == UNLUCKY_7:
-        wipe(s, first)
-    if first_card == UNLUCKY_7:
-        wipe(s, second)
-    first_busts = is_double(s, first, second_card)
-    if is_double(s, second, first_card):
-        bust(s, second)
-    if first_busts:
-        bust(s, first)
+    arrive(s, first, second_card)
+    arrive(s, second, first_card)
     if is_flip_seven(s, first):
         flip_seven(s, first)
     elif is_flip_seven(s, second):
@@ -336,24 +354,13 @@ def pick(s, seat, card):
 @register_jitable
 def line_score(s, seat):
     """F39: what the line of ``seat`` scores as it lies, without the 15."""
-    numbers = 0
-    minus = 0
-    half = False
-    zero = False
-    for i in range(s.void[seat], s.length[seat]):
-        card = s.cards[seat, i]
-        if card < FIRST_MODIFIER:
-            numbers += value_of(card)
-            zero = zero or card == ZERO
-        elif card == HALF:
-            half = True
-        else:
-            minus += 2 * (card - FIRST_MODIFIER + 1)
-    if zero and s.flipper != seat:
+    if has_card(s, seat, ZERO) and s.flipper != seat:
         return 0  # F31, F44
-    if half:
+    numbers = s.numbers[seat]
+    if has_card(s, seat, HALF):
         numbers //= 2
-    points = numbers - minus  # a busted player's live line holds no numbers (F42)
+    # a busted player's live line holds no numbers: its minus cards come off his 0 (F42)
+    points = numbers - s.minus[seat]
     if points < 0 and not s.brutal:
         return 0  # F41
     return points
@@ -376,6 +383,7 @@ def end_round(s):
             s.discard[s.cards[seat, i]] += 1  # F9
         s.void[seat] = 0
         s.length[seat] = 0
+        empty_line(s, seat)
     s.finished += 1
     s.depth = 0
     if best >= s.target or s.single_deal or s.deal >= s.max_rounds:

@@ -57,7 +57,10 @@ STATE = np.dtype(
         ("deal", np.int32),
         ("finished", np.int32),
         ("shuffles", np.int32),
+        ("held", np.int32, MAX_PLAYERS),  # the live line as a set: bit k for card k (it never holds two alike)
         ("scores", np.int16, MAX_PLAYERS),
+        ("numbers", np.int16, MAX_PLAYERS),  # the sum of the live line's number cards
+        ("minus", np.int16, MAX_PLAYERS),  # and of its minus cards
         ("players", np.int8),
         ("brutal", np.int8),
         ("pair_counts_twice", np.int8),
@@ -87,8 +90,12 @@ STATE = np.dtype(
         ("discard", np.int8, KINDS),  # cards in the discard pile by kind
         ("deck", np.int8, DECK_SIZE),
         ("pad", np.int8, 3),
-    ]
+    ],
+    align=True,
 )
+
+# Sets of cards like the field "held".
+NUMBERS = (1 << FIRST_MODIFIER) - 1
 
 _SEATS = (0, MAX_PLAYERS - 1)
 _NO_SEATS = (NOBODY, MAX_PLAYERS - 1)
@@ -97,6 +104,6 @@ BOUNDS = {
     "flipper": _NO_SEATS, "bonus": _NO_SEATS, "picked_seat": _NO_SEATS, "picked_card": (0, LINE_KINDS - 1),
     "depth": (0, MAX_AGENDA), "queued": (0, MAX_QUEUE), "drawn": (0, DECK_SIZE), "deck_size": (0, DECK_SIZE),
     "ordered": (0, DECK_SIZE), "status": (0, BUSTED), "void": (0, MAX_LINE), "length": (0, MAX_LINE),
-    "cards": (0, LINE_KINDS - 1), "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
+    "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1), "cards": (0, LINE_KINDS - 1), "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
     "unseen": (0, max(COPIES)), "discard": (0, max(COPIES)), "deck": (0, KINDS - 1), "shuffles": (0, 2**31 - 1),
 }  # fmt: skip
