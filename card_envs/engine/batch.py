@@ -94,6 +94,7 @@ class Batch:
         self._scale = game.score_scale(self.options)
         self._settings = np.zeros(loops.SETTINGS, np.int64)
         self._settings[loops.AUTO_RESET] = True
+        self._settings[loops.SHOW] = True
         self._settings[loops.REWARD] = REWARDS[reward]
         self._template = np.zeros(1, game.state_dtype)
         for option in game.options:
@@ -138,22 +139,7 @@ class Batch:
         An int gives row i the identity (seed, i, 0); an integer array [size] gives it (seed[i], 0, 0); ``None`` goes on to
         each row's next match, and to matches from system entropy if the batch was never seeded.
         """
-        identity = self._identity
-        if seed is None and identity[0, loops.SEED] >= 0:
-            identity[:, loops.MATCH] += 1
-        else:
-            if seed is None:
-                seed = secrets.randbits(63)
-            if np.ndim(seed) == 0:
-                identity[:, loops.SEED] = check_seed(seed if isinstance(seed, int) else np.asarray(seed)[()])
-                identity[:, loops.ROW] = self._rows
-            else:
-                seeds = self._integers(seed, "seed")
-                if (seeds < 0).any():
-                    raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
-                identity[:, loops.SEED] = seeds
-                identity[:, loops.ROW] = 0
-            identity[:, loops.MATCH] = 0
+        self.identify(seed)
         self._actions[:] = loops.RESET
         self._run(self._rows)
 
@@ -262,6 +248,25 @@ class Batch:
             array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
 
     # -- for the doors
+
+    def identify(self, seed: int | ArrayLike | None) -> None:
+        """Give every row the identity that :meth:`reset` deals."""
+        identity = self._identity
+        if seed is None and identity[0, loops.SEED] >= 0:
+            identity[:, loops.MATCH] += 1
+        else:
+            if seed is None:
+                seed = secrets.randbits(63)
+            if np.ndim(seed) == 0:
+                identity[:, loops.SEED] = check_seed(seed if isinstance(seed, int) else np.asarray(seed)[()])
+                identity[:, loops.ROW] = self._rows
+            else:
+                seeds = self._integers(seed, "seed")
+                if (seeds < 0).any():
+                    raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
+                identity[:, loops.SEED] = seeds
+                identity[:, loops.ROW] = 0
+            identity[:, loops.MATCH] = 0
 
     def deal(self, identity: Sequence[int], deck: Sequence[str] | None = None) -> None:
         """Deal row 0 the match (seed, row, match), from a deck with this order on top if one is given."""

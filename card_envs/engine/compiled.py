@@ -8,6 +8,7 @@ the code that it compiles: its own index per game and version of the rules.
 from __future__ import annotations
 
 import sys
+import threading
 import types
 import warnings
 from collections.abc import Callable
@@ -94,8 +95,14 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
     function.__qualname__ = f"{game.name}.{loop.name}.{digest((function, *loop.rules))}"
     dispatcher = _jit(function)
 
-    def first_call(*arguments: Any) -> Any:
-        if not dispatcher.signatures:
+    lock = threading.Lock()
+    ready = False
+
+    def call(*arguments: Any) -> Any:
+        nonlocal ready
+        if ready:
+            return dispatcher(*arguments)
+        with lock:
             level = numba.config.OPT
             numba.config.OPT = type(level)(OPT_LEVEL)
             try:
@@ -104,11 +111,11 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
             finally:
                 numba.config.OPT = level
             dispatcher.disable_compile()  # another type would compile for seconds, silently: a TypeError instead
+            ready = True
             return result
-        return dispatcher(*arguments)
 
-    first_call.dispatcher = dispatcher  # type: ignore[attr-defined]
-    return first_call
+    call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    return call
 
 
 def interpret_loop(loop: Loop) -> Callable[..., Any]:
@@ -132,6 +139,7 @@ class Loops:
         self.step = self._make(loops.step_loop(game))
         self.observe = self._make(loops.observe_loop(game))
         self.redeal = self._make(loops.redeal_loop(game))
+        self.sort = self._make(loops.sort_loop(game))
         self._choose: dict[str, Callable[..., Any]] = {}
         self._playout: dict[str, Callable[..., Any]] = {}
 

@@ -12,7 +12,7 @@ from typing import Any
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Game, Rule
-from card_envs.engine.random import DECK, PLAYERS, match_key, stream
+from card_envs.engine.random import DECK, PLAYERS, count_legal, match_key, nth_legal, stream
 
 RESET = -1  # as an action: deal the row's match anew
 LOOK = -2  # as an action: only write what is to be seen
@@ -20,7 +20,7 @@ LOOK = -2  # as an action: only write what is to be seen
 WIN, SCORE, MARGIN = range(3)  # reward modes
 
 # the columns of `settings`
-AUTO_RESET, REWARD, ACCUMULATE, SETTINGS = range(4)
+AUTO_RESET, REWARD, SHOW, SETTINGS = range(4)
 # the columns of `identity`
 SEED, ROW, MATCH, DECISION, IDENTITY = range(5)
 
@@ -91,16 +91,15 @@ def step_loop(game: Game) -> Loop:
     ):  # fmt: skip
         auto_reset = settings[AUTO_RESET]
         mode = settings[REWARD]
-        accumulate = settings[ACCUMULATE]
+        show = settings[SHOW]
         for n in range(len(rows)):
             r = rows[n]
             s = states[r]
             action = actions[r]
             ended = False
             restart = action == RESET
-            if not accumulate:
-                for seat in range(rewards.shape[1]):
-                    rewards[r, seat] = 0.0
+            for seat in range(rewards.shape[1]):
+                rewards[r, seat] = 0.0
             mover = s.to_move
             if action >= 0:
                 finished = s.finished
@@ -130,9 +129,9 @@ def step_loop(game: Game) -> Loop:
             for w in range(words.shape[1]):
                 words[r, w] = 0
             if not s.over:
+                mover = s.to_move
                 action_mask(s, mask[r])
-                observe(s, s.to_move, observation[r])
-            elif action >= 0:
+            if show and mover >= 0:  # when over: what the last mover sees
                 observe(s, mover, observation[r])
         return 0
 
@@ -176,6 +175,37 @@ def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
         return 0
 
     return Loop(f"choose_{name}", act, (choose, decision_key))
+
+
+def sort_loop(game: Game) -> Loop:
+    """After a step with a learner among other players: who is to act in each row?
+
+    Adds what the step paid the learner to ``earned``, and packs the rows that wait for somebody else (``who`` names the
+    player; for a choice of one, which the learner need not be asked, ``actions`` has it) in front of ``rows``, those whose
+    match is over behind them. Returns how many there are of each.
+    """
+
+    def sort(rows, to_move, learner, seating, words, rewards, earned, play_forced, who, actions, over):
+        going = 0
+        ended = 0
+        for n in range(len(rows)):
+            r = rows[n]
+            seat = to_move[r]
+            earned[r] += rewards[r, learner[r]]
+            if seat < 0:
+                over[ended] = r
+                ended += 1
+                continue
+            who[r] = seating[r, seat]
+            if seat == learner[r]:
+                if not play_forced or count_legal(words[r]) != 1:
+                    continue
+                actions[r] = nth_legal(words[r], 0)
+            rows[going] = r
+            going += 1
+        return going, ended
+
+    return Loop("sort", sort, (count_legal, nth_legal))
 
 
 def playout_loop(game: Game, choose: Rule, name: str) -> Loop:

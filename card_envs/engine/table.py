@@ -62,13 +62,28 @@ class Table:
         self._batch.deal(identity, deck)
         self._begin()
 
+    @classmethod
+    def of_row(cls, batch: Batch, row: int, redeal: tuple[int, int] | None = None) -> Table:
+        """A table that goes on from one row of a batch; with ``redeal=(seat, seed)`` redealt before anything is seen."""
+        table = object.__new__(cls)
+        table.game, table.options, table.players = batch.game, batch.options, batch.players
+        table._batch = batch.gather([row])
+        table._batch._settings[loops.AUTO_RESET] = False
+        table._begin()
+        if redeal is not None:
+            seat, seed = redeal
+            table._batch._identity[0, : loops.DECISION] = seed, 0, 0  # from the true one the true deck could be dealt
+            table._batch.redeal(seat, seed)
+        table._restarted()
+        return table
+
     def _begin(self) -> None:
         self._look()
         self.actions: list[str] = []
         """The actions played since the start, as strings."""
         # the first deal needs no second deck: the order of the first is still there, cards drawn included
         self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
-        """The order of the first deck, the next card first."""
+        """The order of the first deck, the next card first; empty if :attr:`start` is given."""
         self.start: bytes | None = None
         """The state that :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
@@ -205,16 +220,19 @@ class Table:
     def redeal(self, seat: int, seed: int) -> None:
         """Resample all that ``seat`` cannot know – hidden cards, the deck's order, future shuffles – and nothing else."""
         self._batch.redeal(self._seat(seat), seed)
-        self.start = self._batch._states.tobytes()
-        self.actions = []
+        self._restarted()
 
     def restart(self, state: rows.States) -> None:
         """Go on from another state of this game, which is not checked."""
         rows.raw(self._batch._states)[:] = rows.raw(state)
         self._batch.look()
-        self.start = state.tobytes()
-        self.actions = []
         self._deals = []
+        self._restarted()
+
+    def _restarted(self) -> None:
+        self.start = self._batch._states.tobytes()
+        self.order = []
+        self.actions = []
 
     def record(self) -> dict[str, Any]:
         """The match so far, as JSON-able values that :func:`card_envs.replay` plays again."""

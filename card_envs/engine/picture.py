@@ -1,0 +1,137 @@
+"""A table as something to look at: plain data that a game fills, and that is drawn without knowing the game.
+
+``str(picture)`` is the text picture; :mod:`card_envs.render` draws the same data as SVG and pixels.
+"""
+
+from __future__ import annotations
+
+import itertools
+import textwrap
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+WIDTH = 100
+"""Columns of a text picture, at most."""
+
+CardKind = Literal["number", "special", "modifier", "action", "red", "black", "back"]
+Tone = Literal["live", "safe", "out", "mark", "plain"]
+
+
+@dataclass(frozen=True)
+class Card:
+    """One card, or ``count`` alike.
+
+    ``name`` is what actions call it and what texts show. A drawn card shows its ``face`` (if empty its name): words or
+    suits (♣ ♦ ♥ ♠), one a line; and a small ``label`` under it.
+    """
+
+    name: str
+    kind: CardKind
+    face: str = ""
+    label: str = ""
+    shade: float = 0.0  # 0 … 1: the place of a number card on the scale of colours
+    count: int = 1
+    out: bool = False  # lies there, but out of play
+    marked: bool = False  # the card that the decision is about
+
+    def __str__(self) -> str:
+        name = f"[{self.name}]" if self.marked else self.name
+        return name if self.count == 1 else f"{name}×{self.count}"
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A word about a seat."""
+
+    text: str
+    tone: Tone = "plain"
+
+
+@dataclass(frozen=True)
+class Seat:
+    """A player's place: his cards, a short ``note`` on what they are worth, his total in points."""
+
+    name: str
+    badges: tuple[Badge, ...]
+    cards: tuple[Card, ...]
+    note: str
+    total: int
+    marked: bool = False  # to move; when over, a winner
+    out: bool = False  # takes no further part in this deal
+
+
+@dataclass(frozen=True)
+class Zone:
+    """Cards of nobody: a row, or a pile of ``size`` cards; ``cards`` are known to be in it, ``top`` is seen."""
+
+    name: str
+    cards: tuple[Card, ...] = ()
+    size: int | None = None
+    top: Card | None = None
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A table. ``facts`` are short words for the title line, ``decision`` says what is to be decided and by whom."""
+
+    title: str
+    facts: tuple[str, ...]
+    seats: tuple[Seat, ...]
+    zones: tuple[Zone, ...]
+    decision: str
+    target: int | None = None  # of the totals: the points that end the match
+
+    def __str__(self) -> str:
+        """Plain text of at most ``WIDTH`` columns."""
+        lines = [*_wrap(" · ".join((self.title, *self.facts)), WIDTH), ""]
+        lines += _seat_lines(self.seats)
+        lines += ["", *_zone_lines(self.zones)] if self.zones else []
+        return "\n".join([*lines, "", *_wrap(self.decision, WIDTH)])
+
+
+def _wrap(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _cards(cards: Iterable[Card]) -> str:
+    """The cards in a row; those out of play in brackets."""
+    groups = ((out, " ".join(map(str, group))) for out, group in itertools.groupby(cards, lambda card: card.out))
+    return " ".join(f"({names})" if out else names for out, names in groups)
+
+
+def _seat_lines(seats: tuple[Seat, ...]) -> list[str]:
+    """One row for each seat; a long row of cards goes on below."""
+    heads = _column(seat.name for seat in seats)
+    badges = _column(" ".join(badge.text for badge in seat.badges) for seat in seats)
+    notes = _column((seat.note for seat in seats), right=True)
+    totals = _column((str(seat.total) for seat in seats), right=True)
+    rows = [_cards(seat.cards) or "–" for seat in seats]
+    taken = sum(len(column[0]) for column in (heads, badges, notes, totals)) + len("> " + 4 * "  " + "total ")
+    width = min(WIDTH - taken, max(map(len, rows)))
+    lines = []
+    for seat, head, badge, row, note, total in zip(seats, heads, badges, rows, notes, totals):
+        first, *more = _wrap(row, width)
+        mark = ">" if seat.marked else " "
+        lines.append(f"{mark} {head}  {badge}  {first:{width}}  {note}  total {total}")
+        lines += [" " * len(f"> {head}  {badge}  ") + text for text in more]
+    return lines
+
+
+def _column(texts: Iterable[str], right: bool = False) -> list[str]:
+    texts = list(texts)
+    width = max(map(len, texts))
+    return [text.rjust(width) if right else text.ljust(width) for text in texts]
+
+
+def _zone_lines(zones: tuple[Zone, ...]) -> list[str]:
+    lines = []
+    for zone, name in zip(zones, _column(zone.name for zone in zones)):
+        size = "" if zone.size is None else f"{zone.size} card{'s' * (zone.size != 1)}"
+        top = f"top {zone.top}" if zone.top else ""
+        text = ", ".join(part for part in (size, top) if part)
+        text += (": " if text and zone.cards else "") + _cards(zone.cards)
+        first, *more = _wrap(text, WIDTH - len(f"  {name}  "))
+        lines.append(f"  {name}  {first}".rstrip())
+        lines += [" " * len(f"  {name}  ") + text for text in more]
+    return lines

@@ -1,0 +1,10 @@
+"""Who sits at a table: built-in policies by name, trained networks, people, and your own code.
+
+A player has one method, ``act(decisions) -> actions``; see :class:`Decisions` for what it is given.
+"""
+
+from card_envs.players.network import load_player
+from card_envs.players.player import Decisions, Player
+from card_envs.players.spec import resolve, split_specs
+
+__all__ = ["Decisions", "Player", "load_player", "resolve", "split_specs"]

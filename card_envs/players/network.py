@@ -1,0 +1,159 @@
+"""Trained networks as players: a safetensors file with JSON metadata, played by a NumPy forward pass.
+
+Loading reads arrays and JSON, nothing else: no code of the file is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save
+
+from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.random import mix
+from card_envs.players.player import Decisions
+
+FORMAT = "card_envs.network/1"
+ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+_KEYS = {"format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str, "evaluation": dict}
+
+
+def observation_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
+    """(name, size) of every observation field: what a network's inputs mean."""
+    return [[name, int(np.prod(field.shape, dtype=int))] for name, field in game.observation_fields(options).items()]
+
+
+class Network:
+    """A multilayer perceptron from the observation to a logit for each action.
+
+    Args:
+        layers: (weight [out, in], bias [out]) float32, in order; all but the last are followed by ``activation``.
+        metadata: the checkpoint's metadata (see :func:`save_network`).
+        deterministic: play the likeliest legal action; otherwise draw one by its probability, from the decision's key.
+    """
+
+    def __init__(
+        self,
+        layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
+        metadata: Mapping[str, Any],
+        *,
+        deterministic: bool = True,
+        name: str = "network",
+    ) -> None:
+        self.layers = layers
+        self.metadata = dict(metadata)
+        self.activation = ACTIVATIONS[metadata["network"]["activation"]]
+        self.deterministic = deterministic
+        self.name = name
+
+    def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
+        """float32 [n, A] of float32 [n, D]."""
+        x = observation
+        for number, (weight, bias) in enumerate(self.layers):
+            x = x @ weight.T + bias
+            if number + 1 < len(self.layers):
+                x = self.activation(x)
+        return x
+
+    def act(self, decisions: Decisions) -> NDArray[np.int64]:
+        logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)
+        if not self.deterministic:  # the Gumbel trick: argmax of logits + noise is a draw by probability
+            with np.errstate(over="ignore"):
+                streams = decisions.key[:, None] + np.arange(logits.shape[1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+                uniform = ((mix(streams) >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+            logits = logits - np.log(-np.log(uniform))
+        return np.argmax(logits, axis=1)
+
+    def check(self, game: Game, options: Mapping[str, OptionValue]) -> None:
+        """``ValueError`` unless this network was trained for this game with these options."""
+        trained = self.metadata
+        pairs = [("game", trained["game"], game.name), ("version", trained["version"], game.version)]
+        if not any(mine != its for _, mine, its in pairs):
+            pairs += [(f"option {k}", trained["options"].get(k), v) for k, v in options.items()]
+            pairs += [("observation layout", trained["observation"], observation_layout(game, options))]
+        for what, mine, its in pairs:
+            if mine != its:
+                raise ValueError(f"{self.name}: trained for {what} {mine!r}, but the table's is {its!r}")
+
+    def __repr__(self) -> str:
+        return f"<player {self.name}>"
+
+
+def save_network(path: str | Path, network: Network) -> None:
+    """Write a checkpoint, atomically: a reader sees the old file or the whole new one."""
+    tensors = {}
+    for number, (weight, bias) in enumerate(network.layers):
+        tensors[f"{number}.weight"] = np.ascontiguousarray(weight, np.float32)
+        tensors[f"{number}.bias"] = np.ascontiguousarray(bias, np.float32)
+    metadata = {key: json.dumps(value) for key, value in network.metadata.items()}
+    write_atomically(Path(path), save(tensors, metadata))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file through a temporary one beside it."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        try:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+            os.replace(file.name, path)
+        except BaseException:
+            os.unlink(file.name)
+            raise
+
+
+def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
+    """The player of a checkpoint.
+
+    Args:
+        path: a safetensors file written by :func:`save_network` (or ``train/``).
+        deterministic: play the likeliest action; otherwise draw by probability, from each decision's own stream.
+
+    Raises:
+        ValueError: no such file, or no checkpoint of this package; names what is wrong.
+    """
+    try:
+        with safe_open(str(path), framework="numpy") as file:
+            raw = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a mapping)
+    except (OSError, SafetensorError) as error:
+        raise ValueError(f"{path}: no readable safetensors file ({error})") from None
+    metadata = {}
+    for key, kind in _KEYS.items():
+        try:
+            metadata[key] = json.loads(raw[key])
+        except (KeyError, ValueError):
+            raise ValueError(f"{path}: no checkpoint of card_envs ({key!r} is missing from its metadata)") from None
+        if not isinstance(metadata[key], kind):
+            raise ValueError(f"{path}: {key!r} in its metadata is no {kind.__name__}")
+    if metadata["format"] != FORMAT:
+        raise ValueError(f"{path}: its format is {metadata['format']!r}, this package reads {FORMAT!r}")
+    activation = metadata["network"].get("activation")
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"{path}: unknown activation {activation!r} (known: {', '.join(ACTIVATIONS)})")
+    return Network(_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
+
+
+def _layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """The tensors in order, every shape checked against the one before."""
+    size = sum(int(width) for _, width in metadata["observation"])
+    layers = []
+    for number in range(len(tensors) // 2):
+        weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
+        if weight is None or bias is None or weight.shape != (len(bias), size):
+            raise ValueError(f"{path}: layer {number} is missing or has a wrong shape")
+        if weight.dtype != np.float32 or bias.dtype != np.float32 or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+            raise ValueError(f"{path}: layer {number} is not of finite float32 numbers")
+        layers.append((weight, bias))
+        size = len(bias)
+    if not layers or 2 * len(layers) != len(tensors) or size != metadata["network"].get("actions"):
+        raise ValueError(f"{path}: its tensors are not the layers of one network")
+    return layers

@@ -1,0 +1,111 @@
+"""Players by name: ``ev``, ``risk(.2)``, ``my_module:MyPlayer(3)``, ``runs/best.safetensors``."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from card_envs.engine.game import Game, Options, unknown
+from card_envs.players.network import Network, load_player
+from card_envs.players.player import BuiltIn, Function, Player
+
+_SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
+
+
+def split_specs(text: str) -> list[str]:
+    """``"ev,risk(.2),m:f(1, 2)"`` → its specs: a list is split at its top-level commas."""
+    specs, depth, start = [], 0, 0
+    for i, character in enumerate(text):
+        depth += (character in "([{") - (character in ")]}")
+        if character == "," and depth == 0:
+            specs.append(text[start:i])
+            start = i + 1
+    return [spec.strip() for spec in [*specs, text[start:]]]
+
+
+def resolve(spec: str | Player, game: Game, options: Options | None = None) -> Player:
+    """The player of a spec, for this game with these options.
+
+    A spec is ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]`` (the factory returns a player or a
+    function ``decisions -> actions``; the working directory is searched last), or a path that ends in ``.safetensors``.
+
+    Raises:
+        ValueError: names what is wrong, and what is allowed.
+    """
+    if not isinstance(spec, str):
+        if isinstance(spec, Player):
+            player: Player = spec
+        elif callable(spec):
+            player = Function(spec, getattr(spec, "__name__", repr(spec)))
+        else:
+            raise ValueError(f"player {spec!r}: expected is a spec, a player with act(decisions), or a function")
+    elif spec.endswith(".safetensors"):
+        player = load_player(spec)
+    else:
+        match = _SPEC.fullmatch(game.aliases.get(spec, spec).strip())
+        if match is None:
+            raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
+        arguments, keywords = _literals(spec, match["arguments"] or "")
+        name = match["name"]
+        player = _made(spec, name, arguments, keywords) if ":" in name else _built_in(spec, name, game, arguments, keywords)
+    if isinstance(player, Network):
+        player.check(game, game.resolve(options or {}))
+    return player
+
+
+def _literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
+            raise ValueError
+        return [ast.literal_eval(a) for a in call.args], {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
+    except (SyntaxError, ValueError):
+        raise ValueError(f"player {spec!r}: ({text}) is no list of literals like (3, .5, name='x')") from None
+
+
+def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> Player:
+    policies = {policy.name: policy for policy in game.policies}
+    if name not in policies:
+        raise unknown(f"player of {game.name}", name, [*policies, *game.aliases])
+    policy = policies[name]
+    names = list(policy.defaults)
+    if len(arguments) > len(names):
+        raise ValueError(f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), {len(arguments)} are given")
+    values = dict(policy.defaults) | dict(zip(names, arguments, strict=False))
+    for key, value in keywords.items():
+        if key not in names:
+            raise unknown(f"parameter of {name}", key, names)
+        if names.index(key) < len(arguments):
+            raise ValueError(f"player {spec!r}: {key} is given twice")
+        values[key] = value
+    for key, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise ValueError(f"player {spec!r}: {key} = {value!r} is no finite number")
+    return BuiltIn(policy, np.array(list(values.values()), np.float64), spec)
+
+
+def _made(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Player:
+    module_name, factory_name = name.split(":")
+    here = str(Path.cwd())
+    sys.path.append(here)
+    try:
+        factory = getattr(importlib.import_module(module_name), factory_name)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"player {spec!r}: {error}") from error
+    finally:
+        sys.path.remove(here)
+    try:
+        made = factory(*arguments, **keywords)
+    except TypeError as error:
+        raise ValueError(f"player {spec!r}: {error}") from error
+    if isinstance(made, Player):
+        return made
+    if callable(made):
+        return Function(made, spec)
+    raise ValueError(f"player {spec!r}: {name} made a {type(made).__name__}; expected is a player with act(decisions), or a function")
