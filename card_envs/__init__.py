@@ -12,14 +12,27 @@ from card_envs.engine import record as _record
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, IllegalAction, OptionValue
 from card_envs.engine.table import Seed, Table
+from card_envs.envs import aec as _aec
+from card_envs.envs import gym as _gym
 from card_envs.games import game_of as game
 from card_envs.games import games
+from card_envs.players import load_player
 
 __version__ = _version("card-envs")
-__all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "game", "games", "replay", "table"]
+__all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "game", "games", "load_player", "replay", "table"]
+
+_aec.register()
+_gym.register()
 
 
-def table(name: str, *, seed: Seed = None, deck: Sequence[str] | None = None, interpreted: bool = False, **options: OptionValue) -> Table:
+def table(
+    name: str,
+    *,
+    seed: Seed = None,
+    deck: Sequence[str] | None = None,
+    interpreted: bool = False,
+    **options: OptionValue,
+) -> Table:
     """One match of the game ``name``: see :class:`card_envs.Table`."""
     return Table(game(name), seed=seed, deck=deck, interpreted=interpreted, **options)
 

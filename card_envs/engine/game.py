@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from card_envs.engine.picture import Picture
+
 Rule = Callable[..., Any]
 OptionValue = bool | int | str
 Options = Mapping[str, OptionValue]
@@ -186,7 +188,7 @@ class Game:
     aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
     default_opponent: str
     bounds: Mapping[str, tuple[int, int]]  # smallest and largest value of each state field that a foreign state must keep
-    picture: Callable[[dict[str, Any]], Any]  # Table.state() or view() -> render.Picture
+    picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or view()
 
     def __post_init__(self) -> None:
         names = self.state_dtype.names or ()

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from card_envs.engine import loops, rows
 from card_envs.engine.batch import Batch, check_seed
 from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.picture import Picture
 
 Seed = int | Sequence[int] | None
 
@@ -174,8 +175,12 @@ class Table:
                 state["hands"] = [hand if other == seat else len(hand) for other, hand in enumerate(state["hands"])]
         return state
 
+    def picture(self, seat: int | None = None) -> Picture:
+        """The table as a picture for :mod:`card_envs.render`; with ``seat`` only what that seat sees."""
+        return self.game.picture(self.state() if seat is None else self.view(seat))
+
     def __str__(self) -> str:
-        return str(self.game.picture(self.state()))
+        return str(self.picture())
 
     def __repr__(self) -> str:
         return f"<Table {self.game.id}, {self.players} players, {'over' if self.is_over else f'seat {self.to_move} to move'}>"

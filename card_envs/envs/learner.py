@@ -69,6 +69,7 @@ class Learner:
             ``{spec: weight}``, drawn for each seat of each match. ``None``: the game's default opponent.
         seat: the learner's seat; ``None``: the seats take turns, (seed + row + match) modulo players.
         auto_forced: play the learner's choices of one for him.
+        auto_next: deal a row its next match when one is over; otherwise the row stays as it is until :meth:`reset`.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Learner:
         opponents: Opponents = None,
         seat: int | None = None,
         auto_forced: bool = False,
+        auto_next: bool = True,
         seed: int | ArrayLike | None = None,
         **arguments: Any,
     ) -> None:
@@ -88,6 +90,7 @@ class Learner:
         batch._settings[loops.SHOW] = False  # what the others' moves show is not looked at: `observation` is written once
         self.seat = None if seat is None else int(batch._seats(seat)[0])
         self.auto_forced = bool(auto_forced)
+        self.auto_next = auto_next
         self._pool = _pool(opponents, game, batch.options, batch.players)
         n = batch.size
         self._learner = np.zeros(n, np.int64)
@@ -154,7 +157,8 @@ class Learner:
             outcome.final_observation[bad] = self._observe(bad)
             self._earned[bad] -= 1.0
             outcome.rewards[bad] = self._earned[bad]
-            self._next(bad, outcome)
+            if self.auto_next:
+                self._next(bad, outcome)
         going_on = which[legal & ~(outcome.terminated | outcome.truncated)[which]]
         outcome.rewards[going_on] = self._earned[going_on]
         self._earned[going_on] = 0.0
@@ -193,7 +197,8 @@ class Learner:
                 outcome.truncated[over] = batch._truncated[over]
                 outcome.rewards[over] = self._earned[over]
                 outcome.final_observation[over] = self._observe(over)
-            self._next(over, outcome)
+            if fresh or self.auto_next:
+                self._next(over, outcome)
 
     def _next(self, rows: NDArray[np.int64], outcome: Outcome) -> None:
         self.batch._identity[rows, loops.MATCH] += 1

@@ -29,5 +29,5 @@ GAME = Game(
     aliases=policies.ALIASES,
     default_opponent="random",
     bounds=state.BOUNDS,
-    picture=str,
+    picture=text.picture,
 )

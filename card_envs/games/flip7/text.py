@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from card_envs.engine.game import Options
+from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone
+from card_envs.games.flip7.rules import append, line_score
 from card_envs.games.flip7.state import (
-    ACTIVE, CARDS, DEAL_TASK, FLIP_FOUR, GIVE, JUST_ONE_MORE, NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATUS, STAY_TASK,
+    ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
+    NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATE, STATUS, STAY_TASK, STAYED, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 
@@ -47,3 +54,111 @@ def _open(s: Any, agenda: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         elif task == PICK_TASK:
             opened.append({"card": CARDS[card], "receiver": seat, "queue": []})
     return opened[::-1]
+
+
+# ---- the picture
+
+TITLE = "Flip 7: With a Vengeance"
+TONES: dict[str, Tone] = {STATUS[ACTIVE]: "live", STATUS[STAYED]: "safe", STATUS[BUSTED]: "out"}
+QUESTIONS = {
+    "give": "give {card} to a player",
+    "discard": "{card} – pick the card to discard",
+    "steal": "{card} – pick a card of another player",
+    "swap": "{card} – pick the first of two cards",
+    "second": "{card} – pick a card to swap for the {picked} of seat {seat}",
+    "bonus": "Flip 7! +15 for itself, or −15 for another",
+}
+
+
+def picture(state: dict[str, Any]) -> Picture:
+    """A table as it looks to everybody, from ``Table.state()`` or ``Table.view(seat)``."""
+    options = state["options"]
+    facts = [f"round {state['deal']}", f"seat {state['dealer']} deals", f"phase {state['phase']}"]
+    if options["brutal"]:
+        facts.append("Brutal")
+    return Picture(
+        title=TITLE,
+        facts=(*facts, f"to {options['target']} points"),
+        seats=tuple(_seat(state, seat) for seat in range(state["players"])),
+        zones=tuple(_zones(state)),
+        decision=_decision(state),
+        target=int(options["target"]),
+    )
+
+
+def _card(name: str, count: int = 1, out: bool = False, marked: bool = False) -> Card:
+    kind = CARDS.index(name)
+    if kind >= FIRST_ACTION:
+        return Card(name, "action", name.title().replace("_", "\n"), count=count, out=out, marked=marked)
+    if kind >= FIRST_MODIFIER:
+        face = "÷2" if kind == HALF else name.replace("-", "−")
+        return Card(name, "modifier", face, count=count, out=out, marked=marked)
+    face, label = {LUCKY_13: ("13", "lucky"), UNLUCKY_7: ("7", "unlucky"), ZERO: ("0", "zero")}.get(kind, (name, ""))
+    return Card(name, "special" if label else "number", face, label, min(kind, THIRTEEN) / THIRTEEN, count, out, marked)
+
+
+def _row(names: Iterable[str]) -> tuple[Card, ...]:
+    return tuple(_card(name) for name in names)
+
+
+def _seat(state: dict[str, Any], seat: int) -> Seat:
+    status, playing = state["status"][seat], not state["over"]
+    badges = (
+        (seat in state["winners"], Badge("winner", "mark")),
+        (playing, Badge(status, TONES[status])),
+        (playing and seat == state["turn"], Badge("turn", "mark")),
+        (seat in state["undealt"], Badge("undealt")),
+        (seat == state["dealer"], Badge("dealer")),
+    )
+    void = (_card(name, out=True) for name in state["void"][seat])
+    line = (_card(name, marked=state["picked"] == [seat, name]) for name in state["lines"][seat])
+    return Seat(
+        name=f"seat {seat}",
+        badges=tuple(badge for applies, badge in badges if applies),
+        cards=(*void, *line),
+        note=f"= {_score(state, seat)}" if playing else "",
+        total=state["totals"][seat],
+        marked=seat == state["to_move"] or seat in state["winners"],
+        out=playing and status == STATUS[BUSTED],
+    )
+
+
+def _score(state: dict[str, Any], seat: int) -> int:
+    """What the line scores as it lies, without the 15: the rules say it, of a record that holds this line alone."""
+    line: Any = np.zeros(1, STATE).view(np.recarray)[0]
+    line.brutal = state["options"]["brutal"]
+    line.flipper = 0 if state["phase"] == "bonus" and state["to_move"] == seat else NOBODY
+    for name in state["lines"][seat]:
+        append(line, 0, CARDS.index(name))
+    return int(line_score(line, 0))
+
+
+def _zones(state: dict[str, Any]) -> list[Zone]:
+    deck = state["deck"] if isinstance(state["deck"], int) else len(state["deck"])
+    discard = tuple(_card(name, count) for name, count in Counter(state["discard"]).items())
+    zones = [Zone("deck", size=deck), Zone("discard", discard, size=len(state["discard"]))]
+    picking = state["phase"] == "pick"
+    for depth, action in enumerate(state["open"], 1):
+        marked = picking and depth == len(state["open"])  # the innermost is the one being carried out
+        zones.append(Zone(f"seat {action['receiver']} plays", (_card(action["card"], marked=marked),)))
+        if action["queue"]:
+            zones.append(Zone("waiting", _row(action["queue"])))
+    if state["phase"] == "give":
+        zones.append(Zone(f"seat {state['to_move']} gives", (_card(state["resolving"], marked=True),)))
+    return zones
+
+
+def _decision(state: dict[str, Any]) -> str:
+    if state["over"]:
+        winners = state["winners"]
+        names = " and ".join(filter(None, [", ".join(map(str, winners[:-1])), str(winners[-1])]))
+        verb = f"seats {names} share the win" if len(winners) > 1 else f"seat {names} wins"
+        cut = f"cut off after round {state['deal']}: " if state["truncated"] else ""
+        return f"over: {cut}{verb} with {state['totals'][winners[0]]} points"
+    mover, phase, card = state["to_move"], state["phase"], state["resolving"]
+    if phase == "turn":
+        question = "must draw" if CARDS[ZERO] in state["lines"][mover] else "draw or stay"
+        return f"seat {mover} to move: {question}"
+    seat, picked = state["picked"] or (None, None)
+    which = phase if phase != "pick" else "second" if picked else card
+    return f"seat {mover} to move: {QUESTIONS[which].format(card=card, seat=seat, picked=picked)}"

@@ -1,0 +1,1 @@
+"""The doors that reinforcement-learning libraries knock at: the same games behind each library's own interface."""

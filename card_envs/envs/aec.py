@@ -1,0 +1,375 @@
+"""The PettingZoo door: any game as an agent-environment-cycle environment, a batch of one match."""
+
+from __future__ import annotations
+
+import importlib.util
+import reprlib
+from collections.abc import Callable, Mapping
+from functools import partial
+from operator import index as as_index
+from typing import Any, ClassVar
+
+import gymnasium.logger
+import numpy as np
+import pettingzoo
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
+from pettingzoo.utils.env_logger import EnvLogger
+
+from card_envs.engine import loops
+from card_envs.engine.batch import Batch
+from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
+from card_envs.engine.table import Seed, Table, check_identity
+from card_envs.envs.pages import aec_page
+from card_envs.games import game_of, games
+
+Observation = dict[str, NDArray[Any]]
+
+
+def _svg(picture: Any) -> str:
+    from card_envs.render.svg import to_svg
+
+    return to_svg(picture)
+
+
+def _rgb(picture: Any) -> NDArray[np.uint8]:
+    from card_envs.render.svg import to_rgb
+
+    return to_rgb(picture)
+
+
+DRAW: Mapping[str, Callable[[Any], Any]] = {"ansi": str, "human": print, "svg": _svg, "rgb_array": _rgb}
+PLAIN = ("ansi", "human")  # render modes that need no extra
+RENDER_EXTRA = ("drawsvg", "resvg_py", "PIL", "font_lato")
+
+
+def render_modes() -> list[str]:
+    """The render modes that work with what is installed."""
+    complete = all(importlib.util.find_spec(name) for name in RENDER_EXTRA)
+    return list(DRAW if complete else PLAIN)
+
+
+def _direct(loop: Any) -> Callable[..., Any]:
+    """A compiled loop without numba's look at the types of its arguments, which takes longer than the game.
+
+    Only for arguments that the loop has had before: :class:`Batch` deals its first match through the checked one.
+    """
+    (compiled,) = loop.overloads.values()
+    entry: Callable[..., Any] = compiled.entry_point
+    return entry
+
+
+class _AfterReset:
+    """Stands for an attribute that exists from the first ``reset()`` on: that of the instance goes before it."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __get__(self, env: object, owner: type) -> Any:
+        raise AttributeError(f"{self.name} cannot be accessed before reset")
+
+
+_after_reset: Any = _AfterReset
+
+# windows on the batch's buffers, opened anew in every copy
+_WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
+
+
+class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo has no types
+    """The environment of a game; :func:`aec` makes its classes ``env`` and ``raw_env``, which have the page."""
+
+    game: ClassVar[Game]
+    metadata: ClassVar[dict[str, Any]]
+
+    # descriptors, as a __getattr__ would slow down every attribute
+    agents: list[str] = _after_reset()
+    agent_selection: str = _after_reset()
+    rewards: dict[str, float] = _after_reset()
+    terminations: dict[str, bool] = _after_reset()
+    truncations: dict[str, bool] = _after_reset()
+    infos: dict[str, dict[str, Any]] = _after_reset()
+
+    def __init__(
+        self, *, reward: str = "win", episode: str = "match", render_mode: str | None = None, **options: OptionValue
+    ) -> None:
+        game = self.game
+        names = [option.name for option in game.options]
+        for name in options:
+            if name not in names:
+                raise unknown(f"argument of {game.id}", name, [*names, "reward", "episode", "render_mode"])
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            if render_mode in DRAW:
+                raise ValueError(f"render_mode {render_mode!r} needs the extra: pip install 'card-envs[render]'")
+            raise unknown("render_mode", render_mode, self.metadata["render_modes"])
+        self.render_mode = render_mode
+        settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
+        self._batch = Batch(game, 1, seed=0, **settings)
+        self._batch._settings[loops.AUTO_RESET] = False
+        self._identity: tuple[int, int, int] | None = None
+        players = self._batch.players
+        self.possible_agents = [f"player_{seat}" for seat in range(players)]
+        self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
+        low, high = np.empty((2, self._batch.observation_size), np.float32)
+        for field in game.observation_fields(self._batch.options).values():
+            low[field.slice], high[field.slice] = field.low, field.high
+        # a space of its own for each agent: they are seeded one by one
+        self.observation_spaces = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(low, high, dtype=np.float32),
+                    "action_mask": spaces.Box(0, 1, (self._batch.num_actions,), np.int8),
+                }
+            )
+            for agent in self.possible_agents
+        }
+        self.action_spaces = {agent: spaces.Discrete(self._batch.num_actions) for agent in self.possible_agents}
+        self._open_windows()
+
+    def _open_windows(self) -> None:
+        batch = self._batch
+        self._play = partial(
+            _direct(batch._step), batch._states, batch._template, batch._identity, batch._rows, batch._actions,
+            batch._settings, batch._scale, *batch._output,
+        )  # fmt: skip
+        # memoryviews hand out and take Python's own integers, several times faster than arrays
+        self._action = batch._actions.data
+        self._legal = batch.action_mask[0].data
+        self._to_move = batch._to_move.data
+        self._finished = batch._states["finished"].data
+        self._seen = batch.observation[0]
+        self._mask = batch.action_mask[0]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name not in _WINDOWS}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._open_windows()
+
+    # -- looking
+
+    def observation_space(self, agent: str) -> spaces.Dict:
+        """What ``observe(agent)`` is in: always the same object for an agent."""
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Discrete:
+        """The actions of ``agent``: always the same object for an agent."""
+        return self.action_spaces[agent]
+
+    def observe(self, agent: str) -> Observation:
+        """What ``agent`` knows, in new arrays: ``observation`` float32 [D], ``action_mask`` int8 [A]."""
+        if agent == self.agent_selection and not self._over:
+            return {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        if agent not in self._seats:
+            raise unknown("agent", agent, self.possible_agents)
+        return {"observation": self._batch.observe(self._seats[agent])[0], "action_mask": np.zeros_like(self._mask)}
+
+    def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """(observation, reward since its last step, terminated, truncated, info) of the selected agent."""
+        agent = self.agent_selection
+        seen: Observation | None = None
+        if observe:
+            if self._over:
+                seen = self.observe(agent)
+            else:
+                seen = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        reward = self._cumulative_rewards[agent]
+        return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
+
+    def render(self) -> Any:
+        """The table: a str (``"ansi"``, ``"svg"``), uint8 [H, W, 3] (``"rgb_array"``), or printed (``"human"``)."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
+            return None
+        return self._draw()
+
+    def _draw(self) -> Any:
+        return DRAW[str(self.render_mode)](self.game.picture(Table.of_row(self._batch, 0).state()))
+
+    def close(self) -> None:
+        """Nothing has to be released."""
+
+    # -- playing
+
+    def reset(self, seed: Seed = None, options: Mapping[str, Any] | None = None) -> None:
+        """Deal a match: that of ``seed``, or the next one; ``options["deck"]``: names of the first cards of the deck.
+
+        ``seed`` is an int s, for the identity (s, 0, 0), or an identity (seed, row, match).
+
+        Raises:
+            ValueError: a seed out of range; a deck with an unknown card, or a card too many. Nothing has changed.
+        """
+        deck = (options or {}).get("deck")
+        self.game.deck_order(deck or ())
+        if seed is None and self._identity is not None:
+            s, r, m = self._identity
+            identity = s, r, m + 1
+        else:
+            identity = check_identity(seed)
+        self._identity = identity
+        self._batch.deal(identity, deck)
+        self.agents = self.possible_agents.copy()
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+        self._skip_agent_selection = None
+        self._over = False
+        self._paid = False
+        self._deals = 0
+        self.agent_selection = self.possible_agents[self._to_move[0]]
+        if self.render_mode == "human":
+            self._draw()
+
+    def step(self, action: int | None) -> None:
+        """Play ``action`` for the selected agent; ``None`` when the match is over."""
+        agent = self.agent_selection
+        if self._over:
+            self._leave(action)
+            return
+        try:
+            index = as_index(action)  # type: ignore[arg-type]  # refused below
+            legal = index >= 0 and self._legal[index]
+        except (TypeError, IndexError):
+            legal = False
+        if not legal:
+            self._refuse(agent, action)
+            return
+        self._action[0] = index
+        self._play()
+        self._cumulative_rewards[agent] = 0.0
+        self.infos[agent] = {}  # whoever holds the last one may have written into it
+        if self._paid:
+            self._paid = False
+            self._clear_rewards()
+        seat = self._to_move[0]
+        if seat < 0:
+            batch = self._batch
+            self._pay(batch.rewards[0].tolist())
+            self._end(batch.terminated.item(), batch.truncated.item(), [{} for _ in self.agents])
+        else:
+            if self._finished[0] != self._deals:
+                self._deals = self._finished[0]
+                self._pay(self._batch.rewards[0].tolist())
+            self.agent_selection = self.possible_agents[seat]
+        if self.render_mode == "human":
+            self._draw()
+
+    def _pay(self, rewards: list[float]) -> None:
+        self._paid = True
+        self.rewards = dict(zip(self.agents, rewards, strict=True))
+        self._accumulate_rewards()
+
+    def _end(self, terminated: bool, truncated: bool, infos: list[dict[str, Any]]) -> None:
+        # new dicts: those handed out before stay as they were
+        self._over = True
+        self.terminations = dict.fromkeys(self.agents, terminated)
+        self.truncations = dict.fromkeys(self.agents, truncated)
+        self.infos = dict(zip(self.agents, infos, strict=True))
+        self.agent_selection = self.agents[0]
+
+    def _clear_rewards(self) -> None:
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+
+    def _leave(self, action: object) -> None:
+        """An agent's last step."""
+        if not self.agents:
+            raise ValueError("the match is over and all agents have left: reset() deals the next one")
+        self._was_dead_step(action)
+
+    def _refuse(self, agent: str, action: object) -> None:
+        raise IllegalAction(self._explain(agent, action))
+
+    def _explain(self, agent: str, action: object) -> str:
+        seat, players = self._seats[agent], self._batch.players
+        legal = [f"{i} ({self.game.action_string(i, seat, players)})" for i in np.flatnonzero(self._mask).tolist()]
+        return f"illegal action {reprlib.repr(action)}: {agent} is to move, legal are {', '.join(legal)}"
+
+
+class CheckedAEC(AEC):
+    """:class:`AEC` with the checks of PettingZoo's OrderEnforcing, AssertOutOfBounds and TerminateIllegal wrappers."""
+
+    _moved: bool | None = None  # since agent_iter() last selected an agent; None before the first reset()
+
+    def observe(self, agent: str) -> Observation:
+        if self._moved is None:
+            EnvLogger.error_observe_before_reset()
+        return super().observe(agent)
+
+    def render(self) -> Any:
+        if self._moved is None:
+            EnvLogger.error_render_before_reset()
+        return super().render()
+
+    def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
+        """Yields the selected agent until all have left, or ``max_iter`` times; after each a ``step()`` is expected."""
+        if self._moved is None:
+            EnvLogger.error_agent_iter_before_reset()
+        return _CheckedIterable(self, max_iter)
+
+    def reset(self, seed: Seed = None, options: Mapping[str, Any] | None = None) -> None:
+        super().reset(seed, options)
+        self._moved = True
+
+    def step(self, action: int | None) -> None:
+        if self._moved is None:
+            EnvLogger.error_step_before_reset()
+        self._moved = True
+        super().step(action)
+
+    def _leave(self, action: object) -> None:
+        if self.agents:
+            self._was_dead_step(action)
+        else:
+            EnvLogger.warn_step_after_terminated_truncated()
+
+    def _refuse(self, agent: str, action: object) -> None:
+        EnvLogger.warn_on_illegal_move()
+        others = 1.0 / (len(self.agents) - 1) if self._batch.reward == "win" else 0.0
+        self._cumulative_rewards[agent] = 0.0
+        self._pay([-1.0 if other == agent else others for other in self.agents])
+        why = self._explain(agent, action)
+        self._end(True, False, [{"illegal_action": why} for _ in self.agents])
+
+
+class _CheckedIterable(AECIterable[str, Observation, int]):  # type: ignore[misc]
+    def __iter__(self) -> AECIterator[str, Observation, int]:
+        return _CheckedIterator(self.env, self.max_iter)
+
+
+class _CheckedIterator(AECIterator[str, Observation, int]):  # type: ignore[misc]
+    def __next__(self) -> str:
+        agent: str = super().__next__()
+        if not self.env._moved:
+            raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
+        self.env._moved = False
+        return agent
+
+
+def aec_id(game: Game) -> str:
+    """The id of a game's environment in PettingZoo's registry, as ``card_envs/flip7-v0``."""
+    return f"card_envs/{game.name}-v{game.version}"
+
+
+def aec(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
+    """The classes ``env`` and ``raw_env`` of the game ``name``, for the module that names the versioned environment."""
+    game = game_of(name)
+    modes = render_modes()
+    metadata = {"name": game.id, "render_modes": modes, "is_parallelizable": False, "render_fps": 2}
+    shared = {"__module__": module, "game": game, "metadata": metadata}
+
+    def make(base: type[Any], kind: str, checked: bool) -> type[Any]:
+        page = aec_page(game, module, aec_id(game), modes, checked)
+        return type(kind, (base,), {**shared, "__qualname__": kind, "__doc__": page})
+
+    return make(CheckedAEC, "env", True), make(AEC, "raw_env", False)
+
+
+def register() -> None:
+    """Make every game known to ``pettingzoo.make("aec", "card_envs/…")``; its module is imported when it is made."""
+    for name in games():
+        game = game_of(name)
+        if aec_id(game) not in pettingzoo.aec_registry:
+            pettingzoo.register("aec", aec_id(game), f"card_envs.{game.id}:env")

@@ -1,0 +1,127 @@
+"""The Gymnasium door: one learner against other players, one match at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+
+from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.table import Table
+from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
+from card_envs.envs.learner import Learner, Opponents, Outcome
+from card_envs.envs.pages import gym_page
+from card_envs.games import game_of, games
+
+LEARNER_ARGUMENTS = ("opponents", "seat", "auto_forced", "reward", "episode")
+
+
+def gym_id(game: Game) -> str:
+    """The id of a game in Gymnasium's registry, as ``card_envs/PisYedili-v0``."""
+    return f"card_envs/{''.join(part.capitalize() for part in game.name.split('_'))}-v{game.version}"
+
+
+def info_of(outcome: Outcome, row: int) -> dict[str, Any]:
+    """What an outcome has to tell of a row beside reward and end."""
+    info: dict[str, Any] = {}
+    if outcome.illegal[row]:
+        info["illegal_action"] = True
+    if outcome.skipped[row]:
+        info["skipped"] = int(outcome.skipped[row])
+        info["skipped_reward"] = float(outcome.skipped_rewards[row])
+    return info
+
+
+class LearnerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+    """The environment of a game; :func:`environment` makes its class, which has the page."""
+
+    game: ClassVar[Game]
+    metadata: dict[str, Any] = {"render_modes": render_modes(), "render_fps": 2}  # noqa: RUF012 (Gymnasium's own type)
+
+    def __init__(
+        self,
+        *,
+        opponents: Opponents = None,
+        seat: int | None = None,
+        auto_forced: bool = False,
+        reward: str = "win",
+        episode: str = "match",
+        render_mode: str | None = None,
+        **options: OptionValue,
+    ) -> None:
+        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "render_mode"))
+        self.render_mode = check_render_mode(render_mode)
+        self._learner = Learner(
+            self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
+            reward=reward, episode=episode, **options,
+        )  # fmt: skip
+        self.observation_space = observation_box(self._learner.batch)
+        self.action_space: spaces.Discrete = spaces.Discrete(self._learner.batch.num_actions)
+        self._over = True
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """Deal the match of ``seed``, or the next one; ``options["deck"]`` gives the first cards of the deck by name."""
+        super().reset(seed=seed)
+        outcome = self._learner.reset(seed, (options or {}).get("deck"))
+        self._over = False
+        if self.render_mode == "human":
+            self.render()
+        return self._learner.observation()[0], self._info() | info_of(outcome, 0)
+
+    def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+        """Play ``action``, then the others until the learner is to move again or the match is over."""
+        if self._over:
+            raise gymnasium.error.ResetNeeded("the match is over, or none has begun: call reset()")
+        outcome = self._learner.step(np.asarray(action).reshape(1))
+        terminated, truncated = bool(outcome.terminated[0]), bool(outcome.truncated[0])
+        self._over = terminated or truncated
+        if self.render_mode == "human":
+            self.render()
+        seen, reward = self._learner.observation()[0], float(outcome.rewards[0])
+        return seen, reward, terminated, truncated, self._info() | info_of(outcome, 0)
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The legal actions, int8 [A]: what sb3-contrib asks for."""
+        mask = self._learner.action_mask()[0]
+        return np.zeros_like(mask) if self._over else mask
+
+    def _info(self) -> dict[str, Any]:
+        return {"action_mask": self.action_masks(), "seat": int(self._learner.learner_seat[0])}
+
+    def render(self) -> Any:
+        """The table, as ``render_mode`` says."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
+            return None
+        return DRAW[self.render_mode](Table.of_row(self._learner.batch, 0).picture())
+
+
+def environment(name: str) -> type[LearnerEnv]:
+    """The class of a game's Gymnasium environment."""
+    game = game_of(name)
+    page = gym_page(game, gym_id(game), render_modes())
+    return type(f"{game.name}_env", (LearnerEnv,), {"game": game, "__module__": __name__, "__doc__": page})
+
+
+def make(game: str, **arguments: Any) -> LearnerEnv:
+    """The entry point of the registered ids."""
+    return environment(game)(**arguments)
+
+
+def register() -> None:
+    """Make every game known to ``gymnasium.make`` and ``make_vec``."""
+    for name in games():
+        game = game_of(name)
+        if gym_id(game) not in gymnasium.registry:
+            gymnasium.register(
+                gym_id(game),
+                entry_point="card_envs.envs.gym:make",
+                vector_entry_point="card_envs.envs.vector:make",
+                kwargs={"game": name},
+            )

@@ -1,0 +1,141 @@
+"""The Stable-Baselines3 door: a native ``VecEnv``, without a loop over environments in Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from gymnasium import Wrapper, spaces
+from numpy.typing import ArrayLike, NDArray
+from stable_baselines3.common.vec_env import VecEnv
+
+from card_envs.engine.game import OptionValue
+from card_envs.engine.table import Table
+from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box
+from card_envs.envs.gym import LEARNER_ARGUMENTS, info_of
+from card_envs.envs.learner import Learner, Opponents, Outcome
+from card_envs.games import game_of
+
+Indices = None | int | Iterable[int]
+
+
+class CardVecEnv(VecEnv):
+    """One learner against other players in ``num_envs`` matches at once, for Stable-Baselines3 and sb3-contrib.
+
+    Observation: the flat float32 Box; actions: Discrete; ``env_method("action_masks")`` gives the masks that
+    ``MaskablePPO`` asks for. When a match ends, ``infos[i]["terminal_observation"]`` is its last observation and the returned
+    one the next match's first. A match that a technical cap cuts off has ``infos[i]["truncated"]``, never
+    ``TimeLimit.truncated``: its ranking is already paid. ``seed()`` acts at the next ``reset()``.
+
+    Args: those of :class:`card_envs.envs.vector.LearnerVectorEnv`.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 64,
+        *,
+        threads: int = 1,
+        opponents: Opponents = None,
+        seat: int | None = None,
+        auto_forced: bool = False,
+        reward: str = "win",
+        episode: str = "match",
+        seed: int | None = None,
+        render_mode: str | None = None,
+        **options: OptionValue,
+    ) -> None:
+        self.game = game_of(game)
+        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "seed", "render_mode"))
+        self._render_mode = check_render_mode(render_mode)
+        self.learner = Learner(
+            self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
+            reward=reward, episode=episode, **options,
+        )  # fmt: skip
+        batch = self.learner.batch
+        super().__init__(batch.size, observation_box(batch), spaces.Discrete(batch.num_actions))
+        self._actions: NDArray[np.int64] = np.zeros(batch.size, np.int64)
+        if seed is not None:
+            self.seed(seed)
+
+    def reset(self) -> NDArray[np.float32]:
+        """New matches everywhere: those of the seeds given to ``seed()``, else each row's next one."""
+        seeds = None if self._seeds[0] is None else np.array(self._seeds, np.int64)
+        decks = [options.get("deck") for options in self._options]
+        outcome = self.learner.reset(seeds, decks[0] if self.num_envs == 1 else None)
+        self._reset_seeds()
+        self._reset_options()
+        self.reset_infos = self._infos(outcome)
+        return self.learner.observation()
+
+    def step_async(self, actions: ArrayLike) -> None:
+        self._actions = np.array(actions)
+
+    def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        outcome = self.learner.step(self._actions)
+        ended = outcome.terminated | outcome.truncated
+        infos = self._infos(outcome)
+        for row in np.flatnonzero(ended).tolist():
+            infos[row]["terminal_observation"] = outcome.final_observation[row].copy()
+            if outcome.truncated[row]:
+                infos[row]["truncated"] = True
+        return self.learner.observation(), outcome.rewards.astype(np.float32), ended, infos
+
+    def _infos(self, outcome: Outcome) -> list[dict[str, Any]]:
+        infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
+        for row in np.flatnonzero(outcome.illegal | (outcome.skipped > 0)).tolist():
+            infos[row] |= info_of(outcome, row)
+        return infos
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The legal actions of every learner, int8 [num_envs, A]."""
+        return self.learner.action_mask()
+
+    def close(self) -> None:
+        """Nothing has to be released."""
+
+    def has_attr(self, attr_name: str) -> bool:
+        return attr_name == "action_masks" or attr_name in self._attributes()
+
+    def get_attr(self, attr_name: str, indices: Indices = None) -> list[Any]:
+        attributes = self._attributes()
+        if attr_name == "action_masks":
+            masks = self.learner.action_mask()
+            return [masks[row].copy for row in self._get_indices(indices)]
+        if attr_name not in attributes:
+            raise AttributeError(f"{type(self).__name__} has no attribute {attr_name!r} (known: {', '.join(attributes)})")
+        return [attributes[attr_name]] * len(list(self._get_indices(indices)))
+
+    def _attributes(self) -> dict[str, Any]:
+        batch = self.learner.batch
+        return {
+            "render_mode": self._render_mode,
+            "spec": None,
+            "game": self.game.name,
+            "options": dict(batch.options),
+            "observation_space": self.observation_space,
+            "action_space": self.action_space,
+        }
+
+    def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
+        raise AttributeError(f"{type(self).__name__} has no attribute that can be set; make a new one instead")
+
+    def env_method(self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any) -> list[Any]:
+        rows = self._get_indices(indices)
+        if method_name == "action_masks":
+            masks = self.learner.action_mask()
+            return list(masks) if indices is None else [masks[row] for row in rows]
+        if method_name == "render":
+            return [self._draw(row) for row in rows]
+        raise AttributeError(f"{type(self).__name__} has no method {method_name!r} (known: action_masks, render)")
+
+    def env_is_wrapped(self, wrapper_class: type[Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
+        return [False for _ in self._get_indices(indices)]
+
+    def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
+        return [cast(Any, self._draw(row)) for row in range(self.num_envs)]
+
+    def _draw(self, row: int) -> Any:
+        draw: Callable[[Any], Any] = DRAW[str(self._render_mode)]
+        return draw(Table.of_row(self.learner.batch, row).picture())

@@ -1,0 +1,138 @@
+"""The native vector environment of Gymnasium: many learners, one array operation."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector.utils import batch_space
+from numpy.typing import ArrayLike, NDArray
+
+from card_envs.engine.game import OptionValue
+from card_envs.engine.table import Table
+from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
+from card_envs.envs.gym import LEARNER_ARGUMENTS
+from card_envs.envs.learner import Learner, Opponents, Outcome
+from card_envs.games import game_of
+
+MODES = {mode.value: mode for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
+
+
+class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+    """One learner against other players in ``num_envs`` matches at once.
+
+    The spaces, rewards and arguments are those of the single environment (``gymnasium.make(id)``). ``infos["action_mask"]``
+    is int8 [num_envs, A], of the decision that comes next; ``action_masks()`` returns the same.
+
+    Args:
+        game: the name of the game.
+        num_envs: how many matches.
+        autoreset_mode: ``AutoresetMode.SAME_STEP`` (or its value): the step that ends a match returns the first observation
+            of the next one, and ``infos["final_obs"]`` holds the last of the old one where ``infos["_final_obs"]`` is true.
+            ``NEXT_STEP``: the step that ends a match returns its last observation; the row's next action is ignored and
+            brings the first observation of the next match, with reward 0.
+        threads: how many threads share the rows of a step.
+    """
+
+    def __init__(
+        self,
+        game: str,
+        num_envs: int = 1,
+        *,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        threads: int = 1,
+        opponents: Opponents = None,
+        seat: int | None = None,
+        auto_forced: bool = False,
+        reward: str = "win",
+        episode: str = "match",
+        render_mode: str | None = None,
+        **options: OptionValue,
+    ) -> None:
+        self.game = game_of(game)
+        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"))
+        if autoreset_mode not in (*MODES, *MODES.values()):
+            raise ValueError(f"autoreset_mode = {autoreset_mode!r}: allowed is {' or '.join(MODES)}")
+        mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else MODES[autoreset_mode]
+        self.render_mode = check_render_mode(render_mode)
+        self.metadata = {"render_modes": render_modes(), "render_fps": 2, "autoreset_mode": mode}
+        self.num_envs = num_envs
+        self._learner = Learner(
+            self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
+            reward=reward, episode=episode, **options,
+        )  # fmt: skip
+        self.single_observation_space = observation_box(self._learner.batch)
+        self.single_action_space = spaces.Discrete(self._learner.batch.num_actions)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self.action_space = cast(spaces.MultiDiscrete, batch_space(self.single_action_space, num_envs))
+        self._waits = np.zeros(num_envs, np.bool_)  # NEXT_STEP: the next action only brings the new match
+
+    def reset(
+        self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[NDArray[np.float32], dict[str, Any]]:
+        """New matches everywhere: row i is that of ``seed + i`` (or ``seed[i]``), or the row's next one."""
+        super().reset(seed=None)
+        numbers: ArrayLike | None = None
+        if isinstance(seed, int | np.integer):
+            numbers = int(seed) + np.arange(self.num_envs)
+        elif seed is not None:
+            numbers = np.asarray(seed)
+        outcome = self._learner.reset(numbers)
+        self._waits[:] = False
+        return self._learner.observation(), self._infos(outcome)
+
+    def step(
+        self, actions: ArrayLike
+    ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+        """Play an action in every row, then the others until every learner is to move again."""
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            outcome = self._learner.step(actions)
+            infos = self._infos(outcome)
+            ended = outcome.terminated | outcome.truncated
+            if ended.any():
+                final = np.full(self.num_envs, None, dtype=object)
+                for row in np.flatnonzero(ended):
+                    final[row] = outcome.final_observation[row]
+                infos |= {"final_obs": final, "_final_obs": ended}
+            return self._learner.observation(), outcome.rewards, outcome.terminated, outcome.truncated, infos
+        outcome = self._learner.step(actions, np.flatnonzero(~self._waits))
+        observation = self._learner.observation()
+        self._waits = outcome.terminated | outcome.truncated
+        observation[self._waits] = outcome.final_observation[self._waits]
+        infos = self._infos(outcome)
+        infos["action_mask"][self._waits] = 0
+        return observation, outcome.rewards, outcome.terminated, outcome.truncated, infos
+
+    def action_masks(self) -> NDArray[np.int8]:
+        """The legal actions of the next decision of every row, int8 [num_envs, A]."""
+        masks = self._learner.action_mask()
+        masks[self._waits] = 0
+        return masks
+
+    def _infos(self, outcome: Outcome) -> dict[str, Any]:
+        everywhere = np.ones(self.num_envs, np.bool_)
+        infos = {"action_mask": self._learner.action_mask(), "_action_mask": everywhere}
+        infos |= {"seat": self._learner.learner_seat, "_seat": everywhere}
+        if outcome.illegal.any():
+            infos |= {"illegal_action": outcome.illegal, "_illegal_action": outcome.illegal}
+        if outcome.skipped.any():
+            some = outcome.skipped > 0
+            infos |= {"skipped": outcome.skipped, "_skipped": some}
+            infos |= {"skipped_reward": outcome.skipped_rewards, "_skipped_reward": some}
+        return infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        """The tables of all rows, as ``render_mode`` says."""
+        if self.render_mode is None:
+            gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
+            return None
+        batch = self._learner.batch
+        return tuple(DRAW[self.render_mode](Table.of_row(batch, row).picture()) for row in range(batch.size))
+
+
+def make(game: str, num_envs: int = 1, **arguments: Any) -> LearnerVectorEnv:
+    """The entry point of the registered ids."""
+    return LearnerVectorEnv(game, num_envs, **arguments)
