@@ -119,7 +119,7 @@ class Batch:
         self._terminated = np.zeros(n, np.bool_)
         self._truncated = np.zeros(n, np.bool_)
         self._final_observation = np.zeros_like(self._observation)
-        self._output = (
+        self._output: tuple[NDArray[Any], ...] = (
             self._observation, self._mask, self._words, self._to_move,
             self._rewards, self._terminated, self._truncated, self._final_observation,
         )  # fmt: skip
@@ -189,7 +189,16 @@ class Batch:
         parameters = np.empty(0) if parameters is None else parameters
         playout = self._loops.playout(policy)
         ended = playout(
-            self._states, self._template, self._identity, self._rows, steps, self._scale, self._mask, self._words, parameters, wins
+            self._states,
+            self._template,
+            self._identity,
+            self._rows,
+            steps,
+            self._scale,
+            self._mask,
+            self._words,
+            parameters,
+            wins,
         )
         self.look()
         return ended, wins
@@ -314,8 +323,9 @@ class Batch:
         self._step = getattr(self._step, "dispatcher", self._step)
 
     def _legal(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
-        inside = (actions >= 0) & (actions < self.num_actions)
-        return inside & (self._mask[self._rows, np.where(inside, actions, 0)] != 0)
+        legal: NDArray[np.bool_] = (actions >= 0) & (actions < self.num_actions)
+        legal &= self._mask[self._rows, np.where(legal, actions, 0)] != 0
+        return legal
 
     def _explain(self, illegal: NDArray[np.int64]) -> str:
         row = int(illegal[0])

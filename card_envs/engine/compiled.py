@@ -12,7 +12,7 @@ import threading
 import types
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -25,12 +25,17 @@ from card_envs.engine.game import Game, Rule
 from card_envs.engine.loops import Loop
 from card_envs.engine.rows import Rows
 
+config: Any = numba.config  # its attributes are made at run time
 OPT_LEVEL = 2  # compiles faster than numba's 3, and on these rules runs faster too
+
+
+def _is_ours(value: Any) -> bool:
+    return isinstance(value, types.ModuleType) and value.__name__.startswith("card_envs")
 
 
 def digest(roots: tuple[Any, ...]) -> str:
     """A hash of the code objects of these functions and, recursively, of all functions, arrays and constants that they name."""
-    state = sha256(repr((numba.__version__, numba.config.BOUNDSCHECK, OPT_LEVEL)).encode())
+    state = sha256(repr((numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
     seen: set[int] = set()
 
     def add(value: Any) -> None:
@@ -44,18 +49,16 @@ def digest(roots: tuple[Any, ...]) -> str:
                 if name in value.__globals__:
                     state.update(name.encode())
                     held = value.__globals__[name]
-                    if isinstance(held, types.ModuleType):
-                        for inner in names:
-                            if isinstance(vars(held).get(inner), types.FunctionType) and held.__name__.startswith("card_envs"):
-                                add(vars(held)[inner])
-                    else:
-                        add(held)
+                    add([vars(held).get(inner) for inner in names] if _is_ours(held) else held)
             for cell in value.__closure__ or ():
                 add(cell.cell_contents)
         elif isinstance(value, types.CodeType):
             state.update(value.co_code + repr((value.co_names, value.co_varnames)).encode())
             for constant in value.co_consts:
                 add(constant)
+        elif isinstance(value, list):
+            for item in value:
+                add(item)
         elif isinstance(value, np.ndarray):
             state.update(value.tobytes() + repr(value.dtype).encode())
         elif isinstance(value, int | float | complex | str | bytes | tuple | None | np.generic | np.dtype):
@@ -103,13 +106,13 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
         if ready:
             return dispatcher(*arguments)
         with lock:
-            level = numba.config.OPT
-            numba.config.OPT = type(level)(OPT_LEVEL)
+            level = config.OPT
+            config.OPT = type(level)(OPT_LEVEL)
             try:
                 with event.install_listener("numba:compile", _Tell(f"{game.name}.{loop.name}")):
                     result = dispatcher(*arguments)
             finally:
-                numba.config.OPT = level
+                config.OPT = level
             dispatcher.disable_compile()  # another type would compile for seconds, silently: a TypeError instead
             ready = True
             return result
@@ -160,6 +163,6 @@ class Loops:
         return self._playout[policy]
 
 
-@lru_cache(maxsize=None)
+@cache
 def loops_of(game: Game, compiled: bool = True) -> Loops:
     return Loops(game, compiled)

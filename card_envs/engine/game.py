@@ -22,7 +22,7 @@ OptionValue = bool | int | str
 Options = Mapping[str, OptionValue]
 
 
-class IllegalAction(ValueError):
+class IllegalAction(ValueError):  # noqa: N818 (the name is public)
     """An action that the rules do not allow now. Nothing has changed."""
 
 
@@ -187,7 +187,7 @@ class Game:
     policies: tuple[Policy, ...]
     aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
     default_opponent: str
-    bounds: Mapping[str, tuple[int, int]]  # smallest and largest value of each state field that a foreign state must keep
+    bounds: Mapping[str, tuple[int, int]]  # of each state field: what a foreign state must keep to be safe
     picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or view()
 
     def __post_init__(self) -> None:
@@ -227,7 +227,7 @@ class Game:
         return layout(self.observation_specs, self.resolve(options or {}))
 
     def observation_size(self, options: Options | None = None) -> int:
-        return max(field.slice.stop for field in self.observation_fields(options).values())
+        return int(max(field.slice.stop for field in self.observation_fields(options).values()))
 
     def deck_order(self, names: Iterable[str]) -> list[int]:
         """A given order, checked: indices of the named cards. ``ValueError`` names a card too many or unknown."""

@@ -1,6 +1,7 @@
-"""The loops of every game, as plain functions over a game's rules. ``compiled.py`` compiles them; interpreted they run as they are.
+"""The loops of every game, as plain functions over a game's rules: ``compiled.py`` compiles them, or they run as they are.
 
-All arrays are allocated by the caller; row ``r`` of each belongs to match ``r``. ``identity[r]`` is (seed, row, match, decisions made).
+All arrays are allocated by the caller; row ``r`` of each belongs to match ``r``. ``identity[r]`` is (seed, row, match,
+decisions made).
 """
 
 from __future__ import annotations
@@ -209,9 +210,9 @@ def sort_loop(game: Game) -> Loop:
 
 
 def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
-    """Play every row ``steps`` decisions on, all seats by one built-in player, no observations; ``wins[seat]`` counts matches won.
+    """Play every row ``steps`` decisions on, all seats by one built-in player, without observations.
 
-    A match that ends is followed by the row's next one. Returns the number of matches that ended.
+    A match that ends is followed by the row's next one; ``wins[seat]`` sums what it pays. Returns how many ended.
     """
     init, play, action_mask = game.init, game.step, game.action_mask
 

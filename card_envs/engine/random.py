@@ -54,6 +54,12 @@ def below(state, n):
 
 
 @register_jitable
+def unit(key):
+    """The float64 in (0, 1) of a key, of 53 bits."""
+    return (np.float64(key >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
+@register_jitable
 def shuffle(cards, first, end, key, number):
     """Fisher-Yates on ``cards[first:end]`` with stream ``number`` of ``key``: shuffle k of a match is drawn from (key, k)."""
     state = stream(key, number)

@@ -68,4 +68,3 @@ def _checked(game: Game, data: object, table: Table) -> States:
         if option.decode(int(states[option.name][0])) != table.options[option.name]:
             raise ValueError(f"record: start has another value of option {option.name} than the record")
     return states
-

@@ -59,10 +59,10 @@ def row_class(dtype: np.dtype[np.void]) -> type[Row]:
 
     def init(self: Row, states: States, index: int) -> None:
         one = states[index : index + 1]
-        self.bytes = memoryview(one.view(np.uint8))
+        self.bytes = one.view(np.uint8).data
         for name in names:
             view = one[name]
-            setattr(self, f"_{name}", memoryview(view[0] if dtype[name].shape else view))
+            setattr(self, f"_{name}", (view[0] if dtype[name].shape else view).data)
 
     namespace["__init__"] = init
     return type("StateRow", (Row,), namespace)

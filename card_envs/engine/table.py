@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine import loops, rows
 from card_envs.engine.batch import Batch, check_seed
-from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.game import Game, IllegalAction
 from card_envs.engine.picture import Picture
 
 Seed = int | Sequence[int] | None
@@ -51,7 +51,7 @@ class Table:
         seed: Seed = None,
         deck: Sequence[str] | None = None,
         interpreted: bool = False,
-        **options: OptionValue,
+        **options: Any,
     ) -> None:
         identity = check_identity(seed)
         game.deck_order(deck or ())
@@ -106,7 +106,7 @@ class Table:
     @property
     def rewards(self) -> NDArray[np.float64]:
         """What the last action paid each seat, float64 [players]: zeros before the end; then, of n players, k winners share."""
-        return self._batch.rewards[0].copy()
+        return np.array(self._batch.rewards[0])
 
     @property
     def scores(self) -> list[int]:
@@ -126,7 +126,7 @@ class Table:
 
     def action_mask(self) -> NDArray[np.int8]:
         """1 where an action is legal for the seat to move, int8 [A]; all zero when over."""
-        return self._batch.action_mask[0].copy()
+        return np.array(self._batch.action_mask[0])
 
     def legal_actions(self) -> list[str]:
         """The legal actions as strings, in the order of their indices."""
@@ -142,7 +142,7 @@ class Table:
 
     def observation(self, seat: int) -> NDArray[np.float32]:
         """What ``seat`` knows, float32 [D]."""
-        return self._batch.observe(self._seat(seat))[0]
+        return np.array(self._batch.observe(self._seat(seat))[0])
 
     def state(self) -> dict[str, Any]:
         """Everything, as JSON-able values."""

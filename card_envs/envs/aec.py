@@ -107,6 +107,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._batch = Batch(game, 1, seed=0, **settings)
         self._batch._settings[loops.AUTO_RESET] = False
         self._identity: tuple[int, int, int] | None = None
+        self._over = True  # no match yet
         players = self._batch.players
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
@@ -217,6 +218,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self.infos = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
         self._over = False
+        self._stepped = True  # since agent_iter() last selected an agent
         self._paid = False
         self._deals = 0
         self.agent_selection = self.possible_agents[self._to_move[0]]
@@ -225,10 +227,11 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
 
     def step(self, action: int | None) -> None:
         """Play ``action`` for the selected agent; ``None`` when the match is over."""
-        agent = self.agent_selection
         if self._over:
             self._leave(action)
             return
+        agent = self.agent_selection
+        self._stepped = True
         try:
             index = as_index(action)  # type: ignore[arg-type]  # refused below
             legal = index >= 0 and self._legal[index]
@@ -277,6 +280,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         """An agent's last step."""
         if not self.agents:
             raise ValueError("the match is over and all agents have left: reset() deals the next one")
+        self._stepped = True
         self._was_dead_step(action)
 
     def _refuse(self, agent: str, action: object) -> None:
@@ -291,37 +295,27 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
 class CheckedAEC(AEC):
     """:class:`AEC` with the checks of PettingZoo's OrderEnforcing, AssertOutOfBounds and TerminateIllegal wrappers."""
 
-    _moved: bool | None = None  # since agent_iter() last selected an agent; None before the first reset()
-
     def observe(self, agent: str) -> Observation:
-        if self._moved is None:
+        if self._identity is None:
             EnvLogger.error_observe_before_reset()
         return super().observe(agent)
 
     def render(self) -> Any:
-        if self._moved is None:
+        if self._identity is None:
             EnvLogger.error_render_before_reset()
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
         """Yields the selected agent until all have left, or ``max_iter`` times; after each a ``step()`` is expected."""
-        if self._moved is None:
+        if self._identity is None:
             EnvLogger.error_agent_iter_before_reset()
         return _CheckedIterable(self, max_iter)
 
-    def reset(self, seed: Seed = None, options: Mapping[str, Any] | None = None) -> None:
-        super().reset(seed, options)
-        self._moved = True
-
-    def step(self, action: int | None) -> None:
-        if self._moved is None:
-            EnvLogger.error_step_before_reset()
-        self._moved = True
-        super().step(action)
-
     def _leave(self, action: object) -> None:
-        if self.agents:
-            self._was_dead_step(action)
+        if self._identity is None:
+            EnvLogger.error_step_before_reset()
+        elif self.agents:
+            super()._leave(action)
         else:
             EnvLogger.warn_step_after_terminated_truncated()
 
@@ -341,11 +335,14 @@ class _CheckedIterable(AECIterable[str, Observation, int]):  # type: ignore[misc
 
 class _CheckedIterator(AECIterator[str, Observation, int]):  # type: ignore[misc]
     def __next__(self) -> str:
-        agent: str = super().__next__()
-        if not self.env._moved:
+        env: AEC = self.env
+        if not env.agents or self.iters_til_term <= 0:
+            raise StopIteration
+        if not env._stepped:
             raise AssertionError("need to call step() or reset() in a loop over `agent_iter`")
-        self.env._moved = False
-        return agent
+        self.iters_til_term -= 1
+        env._stepped = False
+        return env.agent_selection
 
 
 def aec_id(game: Game) -> str:

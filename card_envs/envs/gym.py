@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import gymnasium
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
-from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
+from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
 from card_envs.envs.learner import Learner, Opponents, Outcome
 from card_envs.envs.pages import gym_page
 from card_envs.games import game_of, games
@@ -59,7 +58,7 @@ class LearnerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        self.observation_space = observation_box(self._learner.batch)
+        self.observation_space = cast(spaces.Space[NDArray[np.float32]], observation_box(self._learner.batch))
         self.action_space: spaces.Discrete = spaces.Discrete(self._learner.batch.num_actions)
         self._over = True
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.random import PLAYERS, match_key, stream
+from card_envs.engine.random import PLAYERS, match_key, stream, unit
 from card_envs.players import Player, resolve
 from card_envs.players.player import seat_players
 
@@ -86,8 +86,9 @@ class Learner:
     ) -> None:
         self.batch = Batch(game, size, seed=0, **arguments)
         batch = self.batch
-        batch._settings[loops.AUTO_RESET] = False  # the learner's view of the end is read before the next match is dealt
-        batch._settings[loops.SHOW] = False  # what the others' moves show is not looked at: `observation` is written once
+        # the learner's view of the end is read before the next match is dealt; what the others see is not looked at
+        batch._settings[loops.AUTO_RESET] = False
+        batch._settings[loops.SHOW] = False
         self.seat = None if seat is None else int(batch._seats(seat)[0])
         self.auto_forced = bool(auto_forced)
         self.auto_next = auto_next
@@ -121,6 +122,23 @@ class Learner:
         """The learner's seat in each row, int64 [size]."""
         return self._learner.copy()
 
+    # -- saving
+
+    def state(self) -> list[bytes]:
+        """All that the next steps depend on, for :meth:`restore` (but for what players of your own remember)."""
+        return [array.tobytes() for array in self._saved()]
+
+    def restore(self, state: Sequence[bytes]) -> None:
+        """Go on from a :meth:`state` of a learner made with the same arguments; ``ValueError`` for one of another shape."""
+        saved = self._saved()
+        if [len(data) for data in state] != [array.nbytes for array in saved]:
+            raise ValueError("the state is one of another game, size or version")
+        for array, data in zip(saved, state, strict=True):
+            array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
+
+    def _saved(self) -> tuple[NDArray[Any], ...]:
+        return *self.batch._saved(), self._learner, self._seating, self._earned
+
     # -- playing
 
     def reset(self, seed: int | ArrayLike | None = None, deck: Sequence[str] | None = None) -> Outcome:
@@ -133,7 +151,7 @@ class Learner:
             batch.game.deck_order(deck)
         batch.identify(seed)
         if deck is not None:
-            batch.deal(batch._identity[0, : loops.DECISION], deck)
+            batch.deal(batch._identity[0, : loops.DECISION].tolist(), deck)
         outcome = self._outcome()
         self._begin(batch._rows, outcome, deal=deck is None)
         return outcome
@@ -221,7 +239,6 @@ class Learner:
         else:
             with np.errstate(over="ignore"):
                 key = match_key(seeds, numbers, matches)
-                draws = np.stack([stream(key, PLAYERS + players + seat) for seat in range(players)], axis=1)
-            uniform = (draws >> np.uint64(11)).astype(np.float64) / 2.0**53
+                uniform = np.stack([unit(stream(key, PLAYERS + players + seat)) for seat in range(players)], axis=1)
             drawn = np.minimum(np.searchsorted(pool.weights, uniform, side="right"), len(pool.players) - 1)
             self._seating[rows] = np.where(distance == 0, -1, drawn)

@@ -10,7 +10,6 @@ from gymnasium import Wrapper, spaces
 from numpy.typing import ArrayLike, NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from card_envs.engine.game import OptionValue
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS, info_of
@@ -44,7 +43,7 @@ class CardVecEnv(VecEnv):
         episode: str = "match",
         seed: int | None = None,
         render_mode: str | None = None,
-        **options: OptionValue,
+        **options: Any,
     ) -> None:
         self.game = game_of(game)
         check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "seed", "render_mode"))

@@ -11,7 +11,6 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.game import OptionValue
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
 from card_envs.envs.gym import LEARNER_ARGUMENTS
@@ -50,7 +49,7 @@ class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         reward: str = "win",
         episode: str = "match",
         render_mode: str | None = None,
-        **options: OptionValue,
+        **options: Any,
     ) -> None:
         self.game = game_of(game)
         check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"))
@@ -84,9 +83,7 @@ class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self._waits[:] = False
         return self._learner.observation(), self._infos(outcome)
 
-    def step(
-        self, actions: ArrayLike
-    ) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
+    def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play an action in every row, then the others until every learner is to move again."""
         if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
             outcome = self._learner.step(actions)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,15 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.random import mix
+from card_envs.engine.random import stream, unit
 from card_envs.players.player import Decisions
 
 FORMAT = "card_envs.network/1"
-ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
-_KEYS = {"format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str, "evaluation": dict}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+_KEYS = {
+    "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
+    "evaluation": dict,
+}  # fmt: skip
 
 
 def observation_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
@@ -67,10 +70,10 @@ class Network:
         logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)
         if not self.deterministic:  # the Gumbel trick: argmax of logits + noise is a draw by probability
             with np.errstate(over="ignore"):
-                streams = decisions.key[:, None] + np.arange(logits.shape[1], dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-                uniform = ((mix(streams) >> np.uint64(11)).astype(np.float64) + 0.5) / 2.0**53
+                uniform = np.stack([unit(stream(decisions.key, action)) for action in range(logits.shape[1])], axis=1)
             logits = logits - np.log(-np.log(uniform))
-        return np.argmax(logits, axis=1)
+        actions: NDArray[np.int64] = np.argmax(logits, axis=1)
+        return actions
 
     def check(self, game: Game, options: Mapping[str, OptionValue]) -> None:
         """``ValueError`` unless this network was trained for this game with these options."""
@@ -150,7 +153,7 @@ def _layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any])
         weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
         if weight is None or bias is None or weight.shape != (len(bias), size):
             raise ValueError(f"{path}: layer {number} is missing or has a wrong shape")
-        if weight.dtype != np.float32 or bias.dtype != np.float32 or not (np.isfinite(weight).all() and np.isfinite(bias).all()):
+        if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in (weight, bias)):
             raise ValueError(f"{path}: layer {number} is not of finite float32 numbers")
         layers.append((weight, bias))
         size = len(bias)

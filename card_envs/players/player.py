@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -102,7 +103,7 @@ class BuiltIn:
 class Function:
     """A player made of a plain function ``decisions -> actions``."""
 
-    def __init__(self, act: object, name: str) -> None:
+    def __init__(self, act: Callable[[Decisions], NDArray[np.int64]], name: str) -> None:
         self.act = act
         self.name = name
 

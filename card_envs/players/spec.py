@@ -76,7 +76,9 @@ def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: 
     policy = policies[name]
     names = list(policy.defaults)
     if len(arguments) > len(names):
-        raise ValueError(f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), {len(arguments)} are given")
+        raise ValueError(
+            f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), {len(arguments)} are given"
+        )
     values = dict(policy.defaults) | dict(zip(names, arguments, strict=False))
     for key, value in keywords.items():
         if key not in names:
@@ -108,4 +110,6 @@ def _made(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) 
         return made
     if callable(made):
         return Function(made, spec)
-    raise ValueError(f"player {spec!r}: {name} made a {type(made).__name__}; expected is a player with act(decisions), or a function")
+    raise ValueError(
+        f"player {spec!r}: {name} made a {type(made).__name__}; expected is a player with act(decisions), or a function"
+    )

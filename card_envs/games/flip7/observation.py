@@ -1,4 +1,4 @@
-"""What a seat sees of Flip 7. All but the deck's order is public, so only the point of view differs: own seat first, then clockwise."""
+"""What a seat sees of Flip 7. All but the deck's order is public: only the point of view differs, own seat first, then clockwise."""
 
 import math
 
@@ -42,9 +42,9 @@ FIELDS = (
 )
 
 
-# Where the fields begin. The first ones do not depend on the number of players: constants let the compiler vectorise their loops.
+# Where the fields begin. The first do not depend on the number of players: constants let the compiler vectorise their loops.
 PHASE, RESOLVING, PICKED, OPEN, QUEUE, UNSEEN, DISCARD, DECK, ROUND, LINE = (
-    sum(math.prod(spec.shape) for spec in FIELDS[:n] if "players" not in spec.shape) for n in range(10)  # type: ignore[arg-type]
+    sum(math.prod(size for size in spec.shape if isinstance(size, int)) for spec in FIELDS[:n]) for n in range(10)
 )
 PER_COPY = 1.0 / COPIES_SCALE
 

@@ -1,4 +1,4 @@
-"""Flip 7: With a Vengeance – the rules, as functions over one record (``state.STATE``). Numbers like # F25 are those of RULES.md.
+"""Flip 7: With a Vengeance – the rules, as functions over one record (``state.STATE``). # F25 is a number of RULES.md.
 
 Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` does the top of it until a seat
 has to choose. So a Flip Four inside a Flip Four, or a round that ends in the deal, needs no recursion.

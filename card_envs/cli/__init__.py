@@ -1,0 +1,72 @@
+"""``card-envs …``: the command line. One module a command; each is thin and calls the package."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+import card_envs
+from card_envs.cli.games import list_games
+from card_envs.cli.play import play
+from card_envs.cli.replay import replay
+from card_envs.cli.rules import rules
+from card_envs.cli.speed import speed
+
+
+class OneLineErrors(TyperGroup):
+    """A group of commands that all fail alike: one line on stderr, exit code 2, no traceback."""
+
+    def main(self, *args: Any, **kwargs: Any) -> NoReturn:
+        try:
+            # in this mode exceptions arrive here, and the code of an Exit is returned
+            code = super().main(*args, **kwargs | {"standalone_mode": False})
+        except typer.TyperException as error:  # wrong usage
+            _fail(error.format_message())
+        except ModuleNotFoundError as error:
+            _fail(f"{error}: pip install 'card-envs[train]' brings what training and the Stable-Baselines3 door need")
+        except OSError as error:
+            _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        except ValueError as error:  # what the package says of a wrong name, value or record
+            _fail(str(error))
+        sys.exit(code or 0)
+
+
+def _fail(message: str) -> NoReturn:
+    print("card-envs:", " ".join(message.split()), file=sys.stderr)
+    sys.exit(2)
+
+
+app = typer.Typer(
+    name="card-envs", cls=OneLineErrors, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"card-envs {card_envs.__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Card games as reinforcement-learning environments."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+app.command("games")(list_games)
+app.command()(rules)
+app.command()(play)
+app.command()(replay)
+app.command()(speed)
+
+
+def main() -> None:
+    """The entry point of the installed script."""
+    app(prog_name="card-envs")

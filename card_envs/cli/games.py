@@ -1,0 +1,84 @@
+"""``card-envs games``: what there is to play, and under which names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+import card_envs
+from card_envs.cli.arguments import Json, print_json
+from card_envs.engine.game import Game
+from card_envs.envs.aec import aec_id
+from card_envs.envs.gym import gym_id
+
+
+def list_games(json: Json = False) -> None:
+    """List the games: players, options, spaces, built-in players, ids."""
+    facts = [describe(card_envs.game(name)) for name in card_envs.games()]
+    if json:
+        print_json(facts)
+        return
+    console = Console(highlight=False, markup=False)
+    for game in facts:
+        _show(console, game)
+
+
+def describe(game: Game) -> dict[str, Any]:
+    """A game's facts as JSON-able values; sizes are those of the default options."""
+    options = game.resolve({})
+    return {
+        "name": game.name,
+        "title": game.title,
+        "summary": game.summary,
+        "version": game.version,
+        "players": {"min": game.players[0], "max": game.players[-1], "default": options["players"]},
+        "options": [{"name": o.name, "default": o.default, "allowed": o.allowed, "meaning": o.meaning} for o in game.options],
+        "observation": {
+            "size": game.observation_size(),
+            "fields": {
+                name: {"start": f.slice.start, "stop": f.slice.stop, "shape": list(f.shape), "scale": f.scale, "meaning": f.meaning}
+                for name, f in game.observation_fields().items()
+            },
+        },
+        "actions": game.num_actions(int(options["players"])),
+        "policies": [
+            {"name": policy.name, "parameters": dict(policy.defaults), "meaning": policy.meaning} for policy in game.policies
+        ],
+        "aliases": dict(game.aliases),
+        "default_opponent": game.default_opponent,
+        "ids": {"pettingzoo": aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": gym_id(game)},
+    }
+
+
+def _show(console: Console, game: dict[str, Any]) -> None:
+    players = game["players"]
+    console.print(f"{game['name']}  {game['title']}", style="bold")
+    console.print(game["summary"])
+    console.print(f"players      {players['min']} … {players['max']} (default {players['default']})")
+    console.print(f"observation  float32, {game['observation']['size']} values in {len(game['observation']['fields'])} fields")
+    console.print(f"actions      {game['actions']}, with an int8 mask (sizes with the default options)")
+    console.print("ids          " + ", ".join(f"{door} {name}" for door, name in game["ids"].items()))
+    console.print(f"opponent     {game['default_opponent']} by default")
+    options = [(o["name"], _word(o["default"]), o["allowed"], o["meaning"]) for o in game["options"]]
+    console.print(_grid(("option", "default", "allowed", "meaning"), options))
+    policies = [(p["name"], _parameters(p["parameters"]), p["meaning"]) for p in game["policies"]]
+    policies += [(name, "", f"is {spec}") for name, spec in game["aliases"].items()]
+    console.print(_grid(("player", "parameters", "meaning"), policies))
+    console.print()
+
+
+def _parameters(defaults: dict[str, float]) -> str:
+    return ", ".join(f"{name}={value:g}" for name, value in defaults.items())
+
+
+def _word(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _grid(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+    grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for row in rows:
+        grid.add_row(*row)
+    return grid

@@ -1,0 +1,102 @@
+"""``card-envs play GAME``: a match at the terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+import card_envs
+from card_envs.cli.arguments import GameName, OptionWords, Players, game_options
+from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.table import Table
+from card_envs.players import Decisions, Player, resolve, split_specs
+from card_envs.players.human import Human, Quit
+from card_envs.players.network import write_atomically
+from card_envs.players.player import checked
+
+HUMAN = "human"
+
+
+def play(
+    game: GameName,
+    seat: Annotated[int, typer.Option(help="Your seat; the dealer of deal 1 is the last seat.")] = 0,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC,…",
+            help="The others, clockwise from you: built-in players, `human`, module:factory or a .safetensors file;"
+            " one sits in every seat. By default the game's default opponent.",
+            show_default=False,
+        ),
+    ] = None,
+    players: Players = None,
+    option: OptionWords = None,
+    seed: Annotated[int | None, typer.Option(help="The match's seed.", show_default=False)] = None,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the match's record, to replay it.")] = None,
+) -> None:
+    """Play a match in the terminal: answer with a number or an action, `?` for the odds, `quit` to stop."""
+    it = card_envs.game(game)
+    specs = split_specs(against) if against is not None else [it.default_opponent]
+    options = game_options(it, option, players)
+    if against is not None and "players" not in options:
+        options["players"] = len(specs) + 1
+    table = Table(it, seed=seed, **options)
+    seats = seat_specs(specs, seat, table.players)
+    sitting = [player_of(spec, it, table.options) for spec in seats]
+    if save is not None:
+        save_record(save, table)  # before anybody has played: an unwritable file is told now
+    try:
+        play_match(table, sitting, seats)
+    except (Quit, EOFError):
+        print("\nThe match is left unfinished.")
+    except KeyboardInterrupt:
+        print("\nThe match is left unfinished.")
+        raise typer.Exit(130) from None
+    finally:
+        if save is not None:
+            save_record(save, table)
+
+
+def seat_specs(specs: list[str], seat: int, players: int) -> list[str]:
+    """Who sits where: ``human`` at ``seat``, the others clockwise from there; one spec fills all other seats."""
+    if not 0 <= seat < players:
+        raise ValueError(f"seat = {seat}: allowed are 0 … {players - 1}")
+    others = specs * (players - 1) if len(specs) == 1 else specs
+    if len(others) != players - 1:
+        raise ValueError(f"against: {len(others)} are named, {players} players need {players - 1} (or one for all)")
+    clockwise = [HUMAN, *others]
+    return [clockwise[(place - seat) % players] for place in range(players)]
+
+
+def player_of(spec: str, game: Game, options: dict[str, OptionValue]) -> Player:
+    """A person at this terminal, or the player of the spec."""
+    return Human() if spec == HUMAN else resolve(spec, game, options)
+
+
+def play_match(table: Table, players: list[Player], names: list[str]) -> None:
+    """Play on to the end, telling what the others do and what each deal brings."""
+    while table.to_move is not None:
+        mover = table.to_move
+        deals = len(table.deals)
+        action = table.action_string(decide(table, players[mover]))
+        table.play(action)
+        if not isinstance(players[mover], Human):
+            print(f"seat {mover} ({names[mover]}): {action}")
+        for scores in table.deals[deals:]:
+            print(f"deal {len(table.deals)}: scores {scores}, totals {table.scores}")
+    print(f"\n{table}")
+    print(f"seed {table.identity[0]}")
+
+
+def decide(table: Table, player: Player) -> int:
+    """The player's action for the seat that is to move."""
+    actions = player.act(Decisions(table._batch, np.zeros(1, np.int64)))
+    return int(checked(actions, 1, player)[0])
+
+
+def save_record(file: Path, table: Table) -> None:
+    write_atomically(file, json.dumps(table.record()).encode())

@@ -1,0 +1,49 @@
+"""``card-envs replay FILE``: a recorded match, action by action."""
+
+from __future__ import annotations
+
+import json as jsonlib
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+import card_envs
+from card_envs.cli.arguments import Json, print_json
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A record: the JSON of Table.record(), as `play --save` writes it.")],
+    step: Annotated[bool, typer.Option("--step", help="Show the table before every action, not only at the end.")] = False,
+    json: Json = False,
+) -> None:
+    """Replay a record: each action, and the table at its end (--json: its state)."""
+    record = read_record(file)
+    try:
+        final = card_envs.replay(record)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
+    if json:
+        print_json(final.state())
+        return
+    table = card_envs.replay(record | {"actions": []})
+    for number, action in enumerate(final.actions, 1):
+        if step:
+            print(f"{table}\n")
+        print(f"{number:4}  seat {table.to_move}: {action}")
+        deals = len(table.deals)
+        table.play(action)
+        for scores in table.deals[deals:]:
+            print(f"      deal {len(table.deals)}: scores {scores}, totals {table.scores}")
+    print(f"\n{table}")
+
+
+def read_record(file: Path) -> dict[str, Any]:
+    """The record in a file; ``ValueError`` if it is no JSON object."""
+    try:
+        record = jsonlib.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: no JSON ({error})") from None
+    if not isinstance(record, dict):
+        raise ValueError(f"{file}: a record is a JSON object, not {type(record).__name__}")
+    return record

@@ -1,0 +1,21 @@
+"""``card-envs rules GAME``: the numbered rules that the code and the tests quote."""
+
+from __future__ import annotations
+
+import sys
+from importlib.resources import files
+
+from rich.console import Console
+from rich.markdown import Markdown
+
+import card_envs
+from card_envs.cli.arguments import GameName
+
+
+def rules(game: GameName) -> None:
+    """Show a game's rules; as plain Markdown when the output is not a terminal."""
+    text = files(card_envs.game(game).module).joinpath("RULES.md").read_text(encoding="utf-8")
+    if sys.stdout.isatty():
+        Console().print(Markdown(text))
+    else:
+        print(text, end="")

@@ -1,0 +1,76 @@
+"""A person at a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.table import Table
+from card_envs.players.player import Decisions
+
+WIDTH = 100
+HELP = "answer with a number or an action; `?` or `odds`: what chance says; `quit`: stop"
+
+
+class Quit(Exception):  # noqa: N818 (a wish, not an error)
+    """The person wants to stop."""
+
+
+class Human:
+    """Shows the table as its seat sees it, and asks until the answer is a legal action.
+
+    Args:
+        ask: takes a prompt and returns a line; ``EOFError`` when there are no more.
+        tell: takes a text to show.
+
+    ``act`` raises :class:`Quit` at the answer ``quit``.
+    """
+
+    def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
+        self.ask = ask
+        self.tell = tell
+
+    def act(self, decisions: Decisions) -> NDArray[np.int64]:
+        # the tables are redealt copies: not even by a slip could this show what the seat may not know
+        answers = [self._decide(decisions, row, table) for row, table in enumerate(decisions.tables())]
+        return np.array(answers, np.int64)
+
+    def _decide(self, decisions: Decisions, row: int, table: Table) -> int:
+        seat = int(decisions.seat[row])
+        legal = np.flatnonzero(decisions.action_mask[row]).tolist()
+        strings = [table.action_string(action) for action in legal]
+        self.tell(f"\n{table.picture(seat)}")
+        listed = "   ".join(f"{number}\N{NO-BREAK SPACE}{text.replace(' ', chr(0xA0))}" for number, text in enumerate(strings, 1))
+        self.tell(textwrap.fill(listed, WIDTH).replace("\N{NO-BREAK SPACE}", " "))
+        while True:
+            answer = " ".join(self.ask(f"seat {seat}> ").split())
+            if answer in strings:
+                return int(legal[strings.index(answer)])
+            if answer.isdecimal() and 1 <= int(answer) <= len(legal):
+                return int(legal[int(answer) - 1])
+            if answer in ("quit", "exit", "q"):
+                raise Quit
+            if answer in ("?", "odds"):
+                self.tell(odds(decisions, row))
+            else:
+                wrong = f"{answer!r} is no legal action here; " if answer not in ("", "help") else ""
+                self.tell(wrong + HELP)
+
+    def __repr__(self) -> str:
+        return "<player human>"
+
+
+def odds(decisions: Decisions, row: int) -> str:
+    """What chance says about every seat: the observation fields that hold one probability a seat (``p_…``)."""
+    seat, players = int(decisions.seat[row]), decisions.players
+    lines = []
+    for name, field in decisions.game.observation_fields(decisions.options).items():
+        if name.startswith("p_") and field.shape == (players,):
+            values = decisions.observation[row, field.slice] * field.scale
+            by_seat = np.roll(values, seat)  # an observation begins with the own seat
+            listed = ", ".join(f"seat {other} {value:.1%}" for other, value in enumerate(by_seat))
+            lines.append(f"{name} ({field.meaning}): {listed}")
+    return "\n".join(lines) or f"{decisions.game.name} has no odds to show"
