@@ -117,8 +117,16 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
             ready = True
             return result
 
-    call.dispatcher = dispatcher  # type: ignore[attr-defined]
+    call.entry = lambda: next(iter(dispatcher.overloads.values())).entry_point  # type: ignore[attr-defined]
     return call
+
+
+def direct(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A loop that has run once, without numba's look at the types of its arguments, which takes longer than a step.
+
+    Only for arguments of the types that the loop has had before.
+    """
+    return loop.entry() if hasattr(loop, "entry") else loop
 
 
 def interpret_loop(loop: Loop) -> Callable[..., Any]:

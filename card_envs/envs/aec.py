@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import reprlib
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from operator import index as as_index
 from typing import Any, ClassVar
 
@@ -21,43 +19,11 @@ from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
 from card_envs.engine.table import Seed, Table, check_identity
+from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
 from card_envs.envs.pages import aec_page
 from card_envs.games import game_of, games
 
 Observation = dict[str, NDArray[Any]]
-
-
-def _svg(picture: Any) -> str:
-    from card_envs.render.svg import to_svg
-
-    return to_svg(picture)
-
-
-def _rgb(picture: Any) -> NDArray[np.uint8]:
-    from card_envs.render.svg import to_rgb
-
-    return to_rgb(picture)
-
-
-DRAW: Mapping[str, Callable[[Any], Any]] = {"ansi": str, "human": print, "svg": _svg, "rgb_array": _rgb}
-PLAIN = ("ansi", "human")  # render modes that need no extra
-RENDER_EXTRA = ("drawsvg", "resvg_py", "PIL", "font_lato")
-
-
-def render_modes() -> list[str]:
-    """The render modes that work with what is installed."""
-    complete = all(importlib.util.find_spec(name) for name in RENDER_EXTRA)
-    return list(DRAW if complete else PLAIN)
-
-
-def _direct(loop: Any) -> Callable[..., Any]:
-    """A compiled loop without numba's look at the types of its arguments, which takes longer than the game.
-
-    Only for arguments that the loop has had before: :class:`Batch` deals its first match through the checked one.
-    """
-    (compiled,) = loop.overloads.values()
-    entry: Callable[..., Any] = compiled.entry_point
-    return entry
 
 
 class _AfterReset:
@@ -94,15 +60,8 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self, *, reward: str = "win", episode: str = "match", render_mode: str | None = None, **options: OptionValue
     ) -> None:
         game = self.game
-        names = [option.name for option in game.options]
-        for name in options:
-            if name not in names:
-                raise unknown(f"argument of {game.id}", name, [*names, "reward", "episode", "render_mode"])
-        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
-            if render_mode in DRAW:
-                raise ValueError(f"render_mode {render_mode!r} needs the extra: pip install 'card-envs[render]'")
-            raise unknown("render_mode", render_mode, self.metadata["render_modes"])
-        self.render_mode = render_mode
+        check_arguments(game, options, ("reward", "episode", "render_mode"))
+        self.render_mode = check_render_mode(render_mode)
         settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
         self._batch = Batch(game, 1, seed=0, **settings)
         self._batch._settings[loops.AUTO_RESET] = False
@@ -111,15 +70,12 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         players = self._batch.players
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        low, high = np.empty((2, self._batch.observation_size), np.float32)
-        for field in game.observation_fields(self._batch.options).values():
-            low[field.slice], high[field.slice] = field.low, field.high
         # a space of its own for each agent: they are seeded one by one
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": spaces.Box(low, high, dtype=np.float32),
-                    "action_mask": spaces.Box(0, 1, (self._batch.num_actions,), np.int8),
+                    "observation": observation_box(self._batch),
+                    "action_mask": mask_box(self._batch),
                 }
             )
             for agent in self.possible_agents
@@ -129,10 +85,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
 
     def _open_windows(self) -> None:
         batch = self._batch
-        self._play = partial(
-            _direct(batch._step), batch._states, batch._template, batch._identity, batch._rows, batch._actions,
-            batch._settings, batch._scale, *batch._output,
-        )  # fmt: skip
+        self._play = batch.bound()
         # memoryviews hand out and take Python's own integers, several times faster than arrays
         self._action = batch._actions.data
         self._legal = batch.action_mask[0].data
@@ -169,12 +122,13 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """(observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
-        seen: Observation | None = None
-        if observe:
-            if self._over:
-                seen = self.observe(agent)
-            else:
-                seen = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        seen: Observation | None
+        if not observe:
+            seen = None
+        elif self._over:
+            seen = self.observe(agent)
+        else:
+            seen = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
         reward = self._cumulative_rewards[agent]
         return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
 
@@ -186,7 +140,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         return self._draw()
 
     def _draw(self) -> Any:
-        return DRAW[str(self.render_mode)](self.game.picture(Table.of_row(self._batch, 0).state()))
+        return DRAW[str(self.render_mode)](Table.of_row(self._batch, 0).picture())
 
     def close(self) -> None:
         """Nothing has to be released."""

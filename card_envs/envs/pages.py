@@ -81,9 +81,9 @@ tells where they lie. With the default options:
 
 # Action Space
 
-`Discrete(A)`, with A = {sizes} players. Indices count seats from the player to move (0 is himself, then clockwise);
-strings name seats absolutely, and `card_envs.game("{name}").action_string(index, seat, players)` translates. For seat
-0 of {players}:
+`Discrete(A)`: A is {sizes} players. Indices count seats from the player to move (0 is
+himself, then clockwise); strings name seats absolutely, and `card_envs.game("{name}").action_string(index, seat,
+players)` translates. For seat 0 of {players}:
 
 {actions}
 
@@ -207,13 +207,14 @@ that ends before the learner's first decision is skipped, and the next one dealt
 environment (`autoreset_mode`: same step by default, with `final_obs`; or next step).
 
 {options}
-| `opponents` | `None` | a spec, a list of n - 1, or `{{spec: weight}}` | who plays against the learner: by default `{opponent}`; a list goes clockwise from him; weights are drawn for each seat of each match |
+| `opponents` | `None` | a spec, a list of n - 1, or `{{spec: weight}}` | who plays against him (`{opponent}`); see below |
 | `seat` | `None` | 0 … n - 1 | the learner's seat; by default the seats take turns from match to match |
 | `auto_forced` | `False` | true or false | play the learner's choices of one for him |
 | `reward` | `'win'` | win or score or margin | see Rewards |
 | `episode` | `'match'` | match or deal | see Rewards |
 | `render_mode` | `None` | {modes} | what `render()` does; `human` also prints after each step |
 
+A list of `opponents` goes clockwise from the learner; with weights they are drawn for each seat of each match.
 `info["seat"]` is the learner's seat. `reset(seed=s)` deals the match with the identity (s, 0, 0); `reset()` goes on to
 the next one. `reset(options={{"deck": [...]}})` gives the first cards of the deck, by name.
 

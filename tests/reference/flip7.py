@@ -133,7 +133,7 @@ class Flip7:
             if max(self.totals) >= self.target or self.deal == self.max_rounds:
                 break
         self.truncated = max(self.totals) < self.target
-        self.phase, self.to_move, self.turn, self.legal = "over", None, None, []
+        self.phase, self.to_move, self.legal = "over", None, []  # all else stays as it lay at the end
         self.winners = [seat for seat in range(self.players) if self.totals[seat] == max(self.totals)]
         yield  # for ever: nothing is legal any more
 

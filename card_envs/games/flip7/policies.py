@@ -24,7 +24,9 @@ from card_envs.games.flip7.state import (
 
 FLIP_SEVEN = 15  # points for seven cards
 OTHERS = 0.3  # how much a point of an opponent who is not the leader counts; the leader's counts 1
-HOPE, HOPE_SLOPE = 18.0, 0.2  # an active player with the sum x can expect about 18 + x/5, at least x
+ZERO_HOPE = 13.0  # what a line with Zero is worth while it is small
+HOPE, HOPE_SLOPE = 24.0, 0.1  # an active player with the sum x can expect about 18 + x/5, at least x
+SMALL = 0.85  # the cards drawn by a line that survives are smaller than the mean
 KEPT = 0.7  # how often an active player comes to score, and so feels a minus card
 REACH = 30  # points that one round may well bring
 OPEN = -1  # draw or stay? the end of the match does not say
@@ -94,11 +96,12 @@ def appraise(s, held, total, numbers, status):
             minus += 2.0 * (card - FIRST_MODIFIER + 1)
     share = 0.5 if held >> HALF & 1 else 1.0
     flips = numbers > 6.5
-    points = total * share - minus if flips or not held >> ZERO & 1 else 0.0
+    zero = held >> ZERO & 1
+    points = 0.0 if zero and not flips else total * share - minus
     if status == ACTIVE and not flips:
-        # the chance of a Flip 7 is about 1/2 with six numbers, 1/8 with three
-        points = max(points, (total * share - minus + FLIP_SEVEN) * (numbers - 2.0) / 8.0)
-        if not held >> ZERO & 1:
+        if zero:  # he must go on for the Flip 7, or be rid of it
+            points = max(ZERO_HOPE, (total * share - minus + FLIP_SEVEN) * (numbers - 1.0) / 8.0)
+        else:
             points = max(points, (HOPE + HOPE_SLOPE * total) * share - KEPT * minus)
     if not s.brutal:
         points = max(points, 0.0)
@@ -138,7 +141,7 @@ def worth_drawn(s, held, status, draws):
     number = good / max(1, cards - bad)  # how often a card that does not bust is a number
     for _ in range(draws):
         alive *= 1.0 - risk
-        total += number * points / good
+        total += SMALL * number * points / good
         numbers += number
         risk = min(1.0, risk + number * adds / good / cards)
         if numbers > 6.5:
@@ -188,12 +191,11 @@ def worth_given(s, other, held, card):
 
 @register_jitable
 def give_away(s, seat, words, card):
-    """A modifier, Flip Four or Just One More: to whom it changes most in favour of ``seat``, who may keep it."""
+    """A modifier, Flip Four or Just One More: to the opponent for whom it is worst; ``seat`` keeps it only if he must."""
     leader = leader_of(s, seat, card)
     best = NOTHING
-    action = 0
-    for i in range(1, s.players + 1):
-        distance = i % s.players  # himself last: at equal value another gets it
+    action = SEATS_FROM + ACTION_GIVE
+    for distance in range(1, s.players):
         option = SEATS_FROM + distance * PER_SEAT + ACTION_GIVE
         if is_legal(words, option):
             other = (seat + distance) % s.players

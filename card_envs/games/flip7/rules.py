@@ -410,8 +410,9 @@ def begin_round(s):
 @register_jitable
 def next_active(s, seat):
     """The next active player clockwise after ``seat``, who comes last himself; NOBODY if there is none."""
-    for distance in range(1, s.players + 1):
-        other = (seat + distance) % s.players
+    other = seat
+    for _ in range(s.players):
+        other = 0 if other + 1 == s.players else other + 1
         if s.status[other] == ACTIVE:
             return other
     return NOBODY
@@ -529,7 +530,7 @@ def init(s):
 def step(s, action):
     """Play a legal action of the seat to move, and go on to the next decision."""
     if action == ACTION_DRAW:
-        push(s, DRAW_TASK, s.to_move, NO_QUEUE, 1)
+        take(s, s.to_move, NO_QUEUE)
     elif action == ACTION_STAY:
         s.status[s.to_move] = STAYED
     else:

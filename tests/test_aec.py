@@ -1,0 +1,542 @@
+"""The PettingZoo door: its own test kit, what agents see and are paid, copies, bad input."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import pickle
+import random
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pettingzoo
+import pytest
+from numpy.testing import assert_array_equal
+from pettingzoo.test import api_test, render_test, seed_test
+from pettingzoo.utils.env_logger import EnvLogger
+
+import card_envs
+from card_envs import IllegalAction, flip7_v0
+from card_envs.envs import aec
+from tests.helpers import GAMES, Options, label, variants
+
+REWARDS = ("win", "score", "margin")
+KINDS = ("env", "raw_env")
+CASES = [
+    (name, {"players": players, **variant})
+    for name in GAMES
+    for players in (2, 3, 4, 8, 12)
+    if players in card_envs.game(name).players
+    for variant in variants(card_envs.game(name))
+]
+every_case = pytest.mark.parametrize(("name", "options"), CASES, ids=label)
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_game = pytest.mark.parametrize("name", GAMES)
+
+
+def make(name: str, kind: str = "env", **options: Any) -> Any:
+    return getattr(importlib.import_module(f"card_envs.{card_envs.game(name).id}"), kind)(**options)
+
+
+def pick(mask: Any, rng: random.Random) -> int:
+    return int(rng.choice(np.flatnonzero(mask)))
+
+
+def play(env: Any, rng: random.Random, steps: int = 10**6) -> list[int]:
+    """Random legal actions until the match is over or ``steps`` are played; the actions."""
+    actions = []
+    while len(actions) < steps and not any(env.terminations.values()) and not any(env.truncations.values()):
+        actions.append(pick(env.last()[0]["action_mask"], rng))
+        env.step(actions[-1])
+    return actions
+
+
+def leave(env: Any) -> dict[str, float]:
+    """The last steps of all agents; what each was paid in ``last()``."""
+    paid = {}
+    for agent in env.agent_iter():
+        paid[agent] = env.last()[1]
+        env.step(None)
+    return paid
+
+
+def assert_same(a: Any, b: Any) -> None:
+    assert gymnasium.utils.env_checker.data_equivalence(a, b, exact=True), (a, b)
+
+
+# ---- PettingZoo's kit
+
+
+# the two that api_test gives to every Dict observation outside its own list; anything else is an error
+@pytest.mark.filterwarnings(
+    "error",
+    r"ignore:Observation is not a NumPy array$:UserWarning",
+    r"ignore:Observation space for each agent probably should be gymnasium\.spaces\.box or gymnasium\.spaces\.discrete$"
+    ":UserWarning",
+)
+@every_kind
+@every_case
+def test_the_kit_of_pettingzoo(name: str, options: Options, kind: str) -> None:
+    env = make(name, kind, **options)
+    for agent in env.possible_agents:
+        env.action_space(agent).seed(5)
+    api_test(env, num_cycles=1000)
+    seed_test(lambda: make(name, kind, **options), num_cycles=200)
+
+
+@pytest.mark.filterwarnings("error")
+@every_case
+def test_the_render_kit_of_pettingzoo(name: str, options: Options) -> None:
+    svg = {"svg": lambda drawn: drawn.startswith("<?xml") or drawn.startswith("<svg")}
+    render_test(lambda render_mode: make(name, render_mode=render_mode, **options), custom_tests=svg)
+
+
+@every_game
+def test_human_prints_what_ansi_returns_after_every_step(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    ansi, human = make(name, render_mode="ansi"), make(name, render_mode="human")
+    ansi.reset(seed=3)
+    human.reset(seed=3)
+    assert capsys.readouterr().out == ansi.render() + "\n" == f"{card_envs.table(name, seed=3)}\n"
+    action = pick(ansi.last()[0]["action_mask"], random.Random(0))
+    ansi.step(action)
+    human.step(action)
+    assert capsys.readouterr().out == ansi.render() + "\n"
+    assert human.render() is None
+    assert capsys.readouterr().out == ansi.render() + "\n"
+
+
+# ---- what agents see
+
+
+@every_kind
+@every_case
+def test_every_agent_sees_the_table_at_any_time(name: str, options: Options, kind: str, seed: int) -> None:
+    env, table, rng = make(name, kind, **options), card_envs.table(name, seed=seed, **options), random.Random(seed)
+    env.reset(seed=seed)
+    while not table.is_over:
+        for seat, agent in enumerate(env.possible_agents):
+            seen = env.observe(agent)
+            mask = table.action_mask() if seat == table.to_move else np.zeros(table.action_mask().shape, np.int8)
+            assert_same(seen, {"observation": table.observation(seat), "action_mask": mask})
+            assert env.observation_space(agent).contains(seen)
+        assert env.agent_selection == f"player_{table.to_move}"
+        assert_same(env.last()[0], env.observe(env.agent_selection))
+        assert env.last(observe=False)[0] is None
+        assert env.agents == env.possible_agents, "an agent is dead before the match is over"
+        action = pick(table.action_mask(), rng)
+        env.step(action)
+        table.play(action)
+    for seat, agent in enumerate(env.possible_agents):
+        over = {"observation": table.observation(seat), "action_mask": np.zeros_like(table.action_mask())}
+        assert_same(env.observe(agent), over)
+    assert set(env.terminations.values()) == {True}
+    assert set(env.truncations.values()) == {False}
+
+
+def test_what_was_handed_out_stays_as_it_was(seed: int) -> None:
+    env = flip7_v0.env(players=3)
+    env.reset(seed=seed)
+    kept = [(env.last(), env.observe("player_2"), env.rewards, env.terminations, env.truncations)]
+    copies = copy.deepcopy(kept)
+    kept[0][0][4]["mine"] = copies[0][0][4]["mine"] = "written by whoever got it"
+    mover = env.agent_selection
+    play(env, random.Random(seed), 1)
+    assert env.infos[mover] == {}
+    play(env, random.Random(seed))
+    assert_same(kept, copies)
+
+
+@every_game
+def test_spaces_are_the_game_s(name: str) -> None:
+    game = card_envs.game(name)
+    for options in ({"players": game.players[0]}, {"players": game.players[-1]}):
+        env = make(name, **options)
+        for agent in env.possible_agents:
+            space = env.observation_space(agent)
+            assert space is env.observation_space(agent)
+            assert env.action_space(agent) is env.action_space(agent)
+            assert env.action_space(agent).n == game.num_actions(options["players"])
+            assert space["observation"].shape == (game.observation_size(options),)
+            assert space["action_mask"].shape == (env.action_space(agent).n,)
+            for field in game.observation_fields(options).values():
+                assert (space["observation"].low[field.slice] == np.float32(field.low)).all()
+                assert (space["observation"].high[field.slice] == np.float32(field.high)).all()
+
+
+# ---- rewards and ends
+
+
+def expected_returns(reward: str, scale: float, deals: list[list[int]], totals: list[int]) -> list[float]:
+    """What each seat is to get for a match, from its deals: written from the definition of the rewards."""
+    n = len(totals)
+    if reward == "win":
+        best = max(totals) if scale > 0 else min(totals)
+        k = totals.count(best)
+        if k == n:
+            return [0.0] * n
+        return [(n - k) / (k * (n - 1)) if total == best else -1 / (n - 1) for total in totals]
+    points = [sum(deal[seat] for deal in deals) for seat in range(n)]
+    if reward == "score":
+        return [scale * own for own in points]
+    return [scale * (own - (sum(points) - own) / (n - 1)) for own in points]
+
+
+@pytest.mark.parametrize("episode", ["match", "deal"])
+@pytest.mark.parametrize("reward", REWARDS)
+@every_case
+def test_rewards_from_last_sum_to_the_returns(name: str, options: Options, reward: str, episode: str, seed: int) -> None:
+    env, rng = make(name, reward=reward, episode=episode, **options), random.Random(seed)
+    for match in range(2):
+        env.reset(seed=seed) if match == 0 else env.reset()
+        table = card_envs.table(name, seed=(seed, 0, match), **options)
+        paid, stepped = dict.fromkeys(env.agents, 0.0), dict.fromkeys(env.agents, 0.0)
+        for agent in env.agent_iter():
+            observation, earned, terminated, truncated, info = env.last()
+            assert type(earned) is float
+            assert info == {}
+            paid[agent] += earned
+            if terminated or truncated:
+                env.step(None)
+                continue
+            action = pick(observation["action_mask"], rng)
+            table.play(action)
+            env.step(action)
+            for other, step_reward in env.rewards.items():
+                assert type(step_reward) is float
+                stepped[other] += step_reward
+        deals = table.deals
+        assert (len(deals) == 1 and len(table.actions) > 0) if episode == "deal" else table.is_over
+        scale = table.game.score_scale(table.options)
+        totals = deals[0] if episode == "deal" else table.scores
+        expected = expected_returns(reward, scale, deals, totals)
+        assert list(paid.values()) == pytest.approx(expected), f"seed {seed}, match {match}"
+        assert list(stepped.values()) == pytest.approx(expected), f"seed {seed}, match {match}"
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+@every_game
+def test_it_plays_like_a_row_of_a_batch(name: str, reward: str, seed: int) -> None:
+    batch = card_envs.batch(name, 3, seed=seed, reward=reward)
+    envs = [make(name, "raw_env", reward=reward) for _ in range(3)]
+    for row, env in enumerate(envs):
+        env.reset(seed=(seed, row, 0))
+    rng, ended = random.Random(seed), 0
+    for _ in range(400):
+        actions = []
+        for row, env in enumerate(envs):
+            seen = env.last()[0]
+            assert_array_equal(seen["observation"], batch.observation[row])
+            assert_array_equal(seen["action_mask"], batch.action_mask[row])
+            assert env.agent_selection == f"player_{batch.to_move[row]}"
+            actions.append(pick(seen["action_mask"], rng))
+        batch.step(actions)
+        for row, env in enumerate(envs):
+            mover = env.agent_selection
+            env.step(actions[row])
+            assert list(env.rewards.values()) == batch.rewards[row].tolist()
+            assert env.terminations[mover] == batch.terminated[row]
+            assert env.truncations[mover] == batch.truncated[row]
+            if batch.terminated[row] or batch.truncated[row]:
+                assert_array_equal(env.observe(mover)["observation"], batch.final_observation[row])
+                env.reset()
+                ended += 1
+    assert ended >= 3, "no match came to its end"
+
+
+@every_kind
+def test_a_technical_cap_truncates_and_pays_the_ranking(kind: str, seed: int) -> None:
+    env = make("flip7", kind, players=3, target=1_000_000, max_rounds=3)
+    env.reset(seed=seed)
+    table = card_envs.table("flip7", players=3, target=1_000_000, max_rounds=3, seed=seed)
+    for action in play(env, random.Random(seed)):
+        table.play(action)
+    assert len(table.deals) == 3
+    assert set(env.truncations.values()) == {True}
+    assert set(env.terminations.values()) == {False}
+    expected = expected_returns("win", 1.0, table.deals, table.scores)
+    assert list(leave(env).values()) == pytest.approx(expected)
+    assert env.agents == []
+
+
+# ---- identities, copies
+
+
+def test_reset_deals_the_match_of_the_seed_and_then_the_next() -> None:
+    def opening(env: Any) -> Any:
+        return [env.observe(agent) for agent in env.agents], env.agent_selection, play(env, random.Random(1), 30)
+
+    def opening_of(identity: tuple[int, int, int]) -> Any:
+        env = flip7_v0.env(players=3)
+        env.reset(seed=identity)
+        return opening(env)
+
+    env = flip7_v0.env(players=3)
+    env.reset(seed=11)
+    assert_same(opening(env), opening_of((11, 0, 0)))
+    env.reset()
+    assert_same(opening(env), opening_of((11, 0, 1)))
+    env.reset(options={"anything": 1})
+    assert_same(opening(env), opening_of((11, 0, 2)))
+    env.reset(seed=np.int64(11))
+    assert_same(opening(env), opening_of((11, 0, 0)))
+    unseeded = flip7_v0.env(players=3), flip7_v0.env(players=3)
+    for one in unseeded:
+        one.reset()
+    assert unseeded[0]._identity != unseeded[1]._identity, "never seeded means entropy"
+
+
+def test_reset_takes_a_deck() -> None:
+    env = flip7_v0.env(players=2, render_mode="ansi")
+    env.reset(seed=1, options={"deck": ["5", "9", "12"]})
+    table = card_envs.table("flip7", players=2, seed=1, deck=["5", "9", "12"])
+    assert table.state()["lines"] == [["5"], ["9"]]
+    assert env.render() == str(table)
+    env.reset()
+    assert env.render() == str(card_envs.table("flip7", players=2, seed=(1, 0, 1))), "the next deck is its own"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"seed": -1}, r"seed = -1: allowed is an integer from 0"),
+        ({"seed": 2**63}, r"seed = 9223372036854775808"),
+        ({"seed": 1.5}, r"seed = 1.5"),
+        ({"options": {"deck": ["flip_fuor"]}}, r"unknown card 'flip_fuor' – did you mean 'flip_four'"),
+        ({"options": {"deck": ["0", "0"]}}, r"'0' is named more than 1 time"),
+        ({"options": {"deck": "5"}}, r"a list of card names is expected"),
+    ],
+)
+@every_kind
+def test_a_bad_reset_changes_nothing(kind: str, arguments: dict[str, Any], message: str) -> None:
+    env = make("flip7", kind)
+    env.reset(seed=2)
+    play(env, random.Random(2), 5)
+    before = pickle.dumps(env)
+    with pytest.raises(ValueError, match=message):
+        env.reset(**arguments)
+    assert pickle.dumps(env) == before
+
+
+@pytest.mark.parametrize("moment", ["in the middle", "at the end", "before the first reset"])
+@every_kind
+@every_case
+def test_copies_go_on_the_same_way_and_alone(name: str, options: Options, kind: str, moment: str, seed: int) -> None:
+    env = make(name, kind, reward="score", **options)
+    for agent in env.possible_agents:
+        env.action_space(agent).seed(seed)
+    if moment != "before the first reset":
+        env.reset(seed=seed)
+        play(env, random.Random(seed), 20 if moment == "in the middle" else 10**6)
+    copies = [copy.deepcopy(env), pickle.loads(pickle.dumps(env))]
+
+    def go_on(env: Any, steps: int = 150) -> list[Any]:
+        log: list[Any] = []
+        if moment == "before the first reset":
+            env.reset(seed=seed)
+        for _ in range(steps):
+            if not env.agents:
+                env.reset()
+            log.append((env.agent_selection, env.last(), [env.observe(agent) for agent in env.agents]))
+            observation, _, terminated, truncated, _ = env.last()
+            over = terminated or truncated
+            env.step(None if over else env.action_space(env.agent_selection).sample(observation["action_mask"]))
+        return log
+
+    logs = [go_on(one) for one in [*copies, env]]  # the original last: it must not have noticed
+    assert_same(logs[0], logs[2])
+    assert_same(logs[1], logs[2])
+
+
+# ---- bad input
+
+
+def bad_actions(env: Any) -> list[Any]:
+    mask = env.last()[0]["action_mask"]
+    size, legal, illegal = len(mask), int(np.flatnonzero(mask)[0]), int(np.flatnonzero(mask == 0)[0])
+    return [
+        illegal, np.int8(illegal), -1, legal - size, size, size + 5, 10**30, None, float("nan"), np.float32("nan"), 0.0,
+        "draw", np.array([0]), [0],
+    ]  # fmt: skip
+
+
+@every_game
+def test_raw_env_refuses_an_illegal_action_and_nothing_changes(name: str, seed: int) -> None:
+    env = make(name, "raw_env")
+    env.reset(seed=seed)
+    play(env, random.Random(seed), 10)
+    before = pickle.dumps(env)
+    for action in bad_actions(env):
+        with pytest.raises(IllegalAction, match=r"^illegal action .+: player_\d is to move, legal are \d+ \(") as error:
+            env.step(action)
+        assert "\n" not in str(error.value)
+        assert pickle.dumps(env) == before, f"{action!r} changed the environment"
+
+
+def test_the_refusal_names_the_action_the_mover_and_the_legal_ones() -> None:
+    env = flip7_v0.raw_env(players=2)
+    env.reset(seed=0, options={"deck": ["5", "9"]})
+    with pytest.raises(IllegalAction) as error:
+        env.step(2)
+    assert str(error.value) == "illegal action 2: player_0 is to move, legal are 0 (draw), 1 (stay)"
+
+
+@pytest.mark.parametrize("reward", REWARDS)
+@every_game
+def test_env_ends_the_match_at_an_illegal_action(name: str, reward: str, seed: int) -> None:
+    start = make(name, reward=reward)
+    start.reset(seed=seed)
+    while start._finished[0] == 0:  # a deal is scored: with score and margin something was paid before
+        play(start, random.Random(seed), 1)
+    owed = dict(start._cumulative_rewards)
+    mover = start.agent_selection
+    n = len(start.agents)
+    for action in bad_actions(start):
+        env = copy.deepcopy(start)
+        env.step(action)
+        others = 1 / (n - 1) if reward == "win" else 0.0
+        assert env.rewards == {agent: -1.0 if agent == mover else others for agent in env.agents}
+        assert set(env.terminations.values()) == {True}
+        assert set(env.truncations.values()) == {False}
+        assert all("illegal action" in env.infos[agent]["illegal_action"] for agent in env.agents)
+        assert env.agents == env.possible_agents
+        for agent in env.agents:
+            assert env.observation_space(agent).contains(env.observe(agent))
+        paid = leave(env)
+        assert paid == {agent: -1.0 if agent == mover else owed[agent] + others for agent in paid}
+        env.reset()
+        assert env.infos == {agent: {} for agent in env.agents}
+        assert not any(env.terminations.values())
+
+
+@every_kind
+def test_a_leaving_agent_may_only_step_none(kind: str, seed: int) -> None:
+    env = make("flip7", kind, players=2)
+    env.reset(seed=seed)
+    play(env, random.Random(seed))
+    with pytest.raises(ValueError, match="the only valid action is None"):
+        env.step(0)
+    assert len(env.agents) == 2
+
+
+def test_order_of_calls_before_reset() -> None:
+    env = flip7_v0.env(render_mode="ansi")
+    calls = {
+        "step": lambda: env.step(0),
+        "observe": lambda: env.observe("player_0"),
+        "render": env.render,
+        "agent_iter": env.agent_iter,
+    }
+    for name, call in calls.items():
+        with pytest.raises(AssertionError, match=rf"reset\(\) needs to be called before {name}"):
+            call()
+    for one in (env, flip7_v0.raw_env()):
+        for name in ("rewards", "terminations", "truncations", "infos", "agent_selection", "agents"):
+            with pytest.raises(AttributeError, match=f"{name} cannot be accessed before reset"):
+                getattr(one, name)
+        for call in (lambda one=one: one.num_agents, one.last):
+            with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+                call()
+    with pytest.raises(AttributeError, match="cannot be accessed before reset"):
+        flip7_v0.raw_env().step(0)
+    with pytest.raises(ValueError):
+        env.reset(seed=-1)
+    with pytest.raises(AssertionError, match="needs to be called before step"):
+        env.step(0)
+
+
+def test_agent_iter_wants_a_step_each_time(seed: int) -> None:
+    env = flip7_v0.env()
+    env.reset(seed=seed)
+    agents = iter(env.agent_iter())
+    next(agents)
+    with pytest.raises(AssertionError, match=r"need to call step\(\) or reset\(\)"):
+        next(agents)
+    env.step(pick(env.last()[0]["action_mask"], random.Random(seed)))
+    next(agents)
+    env.reset()
+    next(agents)
+    assert len(list(env.agent_iter(0))) == 0
+
+
+def test_a_step_when_all_have_left(seed: int) -> None:
+    env, raw = flip7_v0.env(players=2), flip7_v0.raw_env(players=2)
+    for one in (env, raw):
+        one.reset(seed=seed)
+        play(one, random.Random(seed))
+        leave(one)
+        assert one.agents == []
+    with pytest.raises(ValueError, match=r"all agents have left: reset\(\)"):
+        raw.step(None)
+    EnvLogger.flush()
+    env.step(None)
+    assert "Should reset() first" in EnvLogger.mqueue[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"player": 3}, r"unknown argument of flip7_v0 'player' – did you mean 'players'"),
+        ({"rewards": "win"}, r"unknown argument of flip7_v0 'rewards' – did you mean 'reward'"),
+        ({"players": 1}, r"option players = 1: allowed is 2 … 12"),
+        ({"players": 13}, r"option players = 13: allowed is 2 … 12"),
+        ({"brutal": "yes"}, r"option brutal = 'yes': allowed is true or false"),
+        ({"reward": "wins"}, r"unknown reward 'wins' – did you mean 'win'"),
+        ({"episode": "round"}, r"unknown episode 'round'"),
+        ({"render_mode": "asni"}, r"unknown render_mode 'asni' – did you mean 'ansi'"),
+    ],
+)
+def test_a_bad_argument_gets_one_clear_line(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as error:
+        flip7_v0.env(**arguments)
+    assert "\n" not in str(error.value)
+
+
+def test_an_unknown_agent_is_named() -> None:
+    env = flip7_v0.env(players=2)
+    env.reset(seed=0)
+    with pytest.raises(ValueError, match=r"unknown agent 'player_2'"):
+        env.observe("player_2")
+
+
+def test_pictures_without_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    env, raw = aec.aec("flip7", __name__)
+    assert env.metadata["render_modes"] == ["ansi", "human"]
+    with pytest.raises(ValueError, match=r"render_mode 'svg' needs the extra: pip install 'card-envs\[render\]'"):
+        raw(render_mode="svg")
+
+
+# ---- names
+
+
+@every_game
+def test_names_and_registration(name: str) -> None:
+    game = card_envs.game(name)
+    aec.register()
+    aec.register()  # no warning that an id is overridden
+    env = pettingzoo.make("aec", f"card_envs/{name}-v{game.version}", players=game.players[0], reward="margin")
+    assert type(env) is type(make(name))
+    assert len(env.possible_agents) == game.players[0]
+    assert str(env) == str(env.unwrapped) == env.metadata["name"] == f"{name}_v{game.version}"
+    assert env.metadata["is_parallelizable"] is False
+    with pytest.raises(ValueError, match="unknown argument of"):
+        pettingzoo.make("aec", f"card_envs/{name}-v{game.version}", plyers=2)
+
+
+@every_kind
+@every_game
+def test_the_page_tells_all(name: str, kind: str) -> None:
+    game = card_envs.game(name)
+    page = type(make(name, kind)).__doc__
+    for section in (
+        "Description", "Observation Space", "Action Space", "Legal Actions Mask", "Rewards", "Episode End", "Arguments",
+        "Version History",
+    ):  # fmt: skip
+        assert f"\n# {section}\n\n" in page
+    for word in [option.name for option in game.options] + [field.name for field in game.observation_specs]:
+        assert f"| `{word}` |" in page
+    players = int(game.resolve({})["players"])
+    for index in (0, game.num_actions(players) - 1):
+        assert f"`{game.action_string(index, 0, players)}`" in page
+    assert "{" not in page.replace('{"deck"', "")
