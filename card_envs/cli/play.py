@@ -38,7 +38,10 @@ def play(
     seed: Annotated[int | None, typer.Option(help="The match's seed.", show_default=False)] = None,
     save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the match's record, to replay it.")] = None,
 ) -> None:
-    """Play a match in the terminal: answer with a number or an action, `?` for the odds, `quit` to stop."""
+    """Play a match in the terminal.
+
+    Answer with a number or an action; `?` shows what chance says of every seat, `quit` stops.
+    """
     it = card_envs.game(game)
     specs = split_specs(against) if against is not None else [it.default_opponent]
     options = game_options(it, option, players)
@@ -99,4 +102,7 @@ def decide(table: Table, player: Player) -> int:
 
 
 def save_record(file: Path, table: Table) -> None:
-    write_atomically(file, json.dumps(table.record()).encode())
+    try:
+        write_atomically(file, json.dumps(table.record()).encode())
+    except OSError as error:  # it names a temporary file
+        raise ValueError(f"save: {file} cannot be written ({error.strerror})") from None

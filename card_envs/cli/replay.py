@@ -17,7 +17,10 @@ def replay(
     step: Annotated[bool, typer.Option("--step", help="Show the table before every action, not only at the end.")] = False,
     json: Json = False,
 ) -> None:
-    """Replay a record: each action, and the table at its end (--json: its state)."""
+    """Replay a record.
+
+    Each action, and the table at its end; with --json the state at its end.
+    """
     record = read_record(file)
     try:
         final = card_envs.replay(record)

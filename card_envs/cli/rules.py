@@ -13,7 +13,10 @@ from card_envs.cli.arguments import GameName
 
 
 def rules(game: GameName) -> None:
-    """Show a game's rules; as plain Markdown when the output is not a terminal."""
+    """Show the rules of a game.
+
+    Plain Markdown when the output is not a terminal.
+    """
     text = files(card_envs.game(game).module).joinpath("RULES.md").read_text(encoding="utf-8")
     if sys.stdout.isatty():
         Console().print(Markdown(text))

@@ -37,7 +37,10 @@ def speed(
     start: Annotated[bool, typer.Option("--start", help="Also time the first step, with a cold and a warm cache.")] = False,
     json: Json = False,
 ) -> None:
-    """Measure decisions per second in random play: medians, and beside them other libraries in the same run."""
+    """Measure decisions per second.
+
+    Random play; medians, and beside them other libraries in the same run.
+    """
     settings = [Setting(card_envs.game(name), players) for name in games or card_envs.games()]
     for setting in settings:
         setting.game.resolve({"players": players})

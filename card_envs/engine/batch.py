@@ -57,8 +57,8 @@ class Batch:
         size: number of rows, at least 1.
         seed: as for :meth:`reset`.
         threads: how many threads share the rows of a step; small batches stay on one.
-        reward: ``"win"`` (sum zero: k winners of n share (n-k)/(k(n-1)) each, the others get -1/(n-1)), ``"score"`` (each deal's
-            score as it falls, divided by the target) or ``"margin"`` (own score minus the mean of the others', same scale).
+        reward: ``"win"`` (sum zero: k winners of n share (n-k)/(k(n-1)) each, the others get -1/(n-1)), ``"score"`` (each
+            deal's score as it falls, divided by the target) or ``"margin"`` (own score minus the mean of the others', same scale).
         episode: ``"match"`` or ``"deal"`` (one deal from a new deck, ranked by its scores).
         interpreted: run the rules in plain Python (slow; for debugging).
         **options: the game's options, as ``players=4``.
@@ -173,7 +173,7 @@ class Batch:
         who: NDArray[np.int8] | None = None,
         index: int = 0,
     ) -> None:
-        """Write a built-in policy's actions for ``rows`` (all) into ``actions`` [size], where ``who[row] == index`` if given."""
+        """Write a built-in policy's actions for ``rows`` (all), where ``who[row] == index`` if given, into ``actions``."""
         if who is None:
             who = np.full(self.size, index, np.int8)
         which = self._rows if rows is None else rows

@@ -26,7 +26,10 @@ CHOICES = {
     "settle": ("each", "once"),
 }  # fmt: skip
 
-PLAIN = "deal dealer to_move phase totals deck winners truncated hands pile melds taken must melded idle".split()
+PLAIN = [  # of the state
+    "deal", "dealer", "to_move", "phase", "totals", "deck", "winners", "truncated", "hands", "pile", "melds",
+    "taken", "must", "melded", "idle",
+]  # fmt: skip
 
 Decisions = Generator[None, str, None]  # a part of the game that asks for decisions
 Meld = dict[str, Any]  # {"kind": "set" | "run", "cards": [...]}: a run from low to high, a set in suit order
@@ -75,6 +78,8 @@ class Rummy:
         self.ladder = RANKS + ("A" if self.options["aces"] == "universal" else "")  # R11: what can follow what
         self.order = deck
         self.deal = 0  # dealer, deck, hands, pile, melds, laid, known and so on: set for each deal
+        self.taken: str | None = None  # R6: the card that may not be discarded in this turn
+        self.must: str | None = None  # R8: the card that must be played next
         self.totals = [0] * self.players
         self.deals: list[list[int]] = []
         self.winners: list[int] = []
@@ -152,16 +157,14 @@ class Rummy:
         seat = first
         while True:
             action = yield from self.turn(seat)
-            self.taken = None  # the bar of R6 is for this turn only
+            self.taken = None  # R6: the bar is for this turn only
             if action == "end" or not self.hands[seat] or self.idle == 10 * self.players:
                 return
             seat = (seat + 1) % self.players
 
     def turn(self, seat: int) -> Generator[None, str, str]:
         """One turn; returns its last action."""
-        self.taken: str | None = None  # R6: the card that may not be discarded
-        self.must: str | None = None  # R8: the card that must be played next
-        self.melded = False
+        self.taken, self.must, self.melded = None, None, False
         action = yield from self.ask("draw", seat, self.draws(seat))  # R5
         if action == "end":
             return action
@@ -222,9 +225,10 @@ class Rummy:
 
         With the limit of R19, too, he may then lay it off: he has just melded, or was allowed to lay off.
         """
-        if self.taken is None or not self.after(seat, lay)[0] == [self.taken]:
+        if self.taken is None:
             return True
-        return bool(self.ways(self.taken, self.after(seat, lay)[1]))
+        left, melds = self.after(seat, lay)
+        return left != [self.taken] or bool(self.ways(self.taken, melds))
 
     # ------------------------------------------------------------------ melds
 
@@ -239,12 +243,12 @@ class Rummy:
     def runs(self, suit: str, cards: list[str]) -> list[list[str]]:
         """R11: every run of this suit that can be made of the cards, from low to high."""
         held = [rank + suit in cards for rank in self.ladder]
-        found = []
-        for start in range(len(held)):
-            for end in range(start + 3, min(start + 13, len(held)) + 1):  # at most thirteen: there is only one ace
-                if all(held[start:end]):
-                    found.append([rank + suit for rank in self.ladder[start:end]])
-        return found
+        return [
+            [rank + suit for rank in self.ladder[start:end]]
+            for start in range(len(held))
+            for end in range(start + 3, min(start + 13, len(held)) + 1)  # at most thirteen: there is only one ace
+            if all(held[start:end])
+        ]
 
     def grown(self, meld: Meld, card: str, way: str) -> list[str] | None:
         """R13, R14: the cards of the meld with this card added in this way; None if it does not fit."""
