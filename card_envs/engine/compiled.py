@@ -56,12 +56,14 @@ def digest(roots: tuple[Any, ...]) -> str:
             state.update(value.co_code + repr((value.co_names, value.co_varnames)).encode())
             for constant in value.co_consts:
                 add(constant)
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             for item in value:
                 add(item)
+        elif isinstance(value, frozenset):
+            add(sorted(value, key=repr))
         elif isinstance(value, np.ndarray):
             state.update(value.tobytes() + repr(value.dtype).encode())
-        elif isinstance(value, int | float | complex | str | bytes | tuple | None | np.generic | np.dtype):
+        elif isinstance(value, int | float | complex | str | bytes | None | np.generic | np.dtype):
             state.update(repr(value).encode())
 
     for root in roots:

@@ -188,6 +188,7 @@ class Game:
     aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
     default_opponent: str
     bounds: Mapping[str, tuple[int, int]]  # of each state field: what a foreign state must keep to be safe
+    check: Callable[[Any], str | None]  # what is wrong with a foreign state within the bounds, if anything
     picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or view()
 
     def __post_init__(self) -> None:

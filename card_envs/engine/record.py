@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from card_envs.engine.game import Game, IllegalAction
-from card_envs.engine.rows import States, from_bytes
-from card_envs.engine.table import Table
+from card_envs.engine.rows import from_bytes, row_class
+from card_envs.engine.table import Start, Table
 
 FORMAT = 1  # of the record; the version of a game is in its id
 
@@ -28,7 +28,11 @@ def make_record(table: Table) -> dict[str, Any]:
     if table.start is None:
         record["deck"] = list(table.order)
     else:
-        record["start"] = base64.b64encode(table.start).decode("ascii")
+        record["start"] = {
+            "state": base64.b64encode(table.start.state).decode("ascii"),
+            "decisions": table.start.decisions,
+            "deals": table.start.deals,
+        }
     return record | {"actions": list(table.actions)}
 
 
@@ -44,7 +48,7 @@ def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
         raise ValueError(f"record: it is of {game.name}_v{record['version']}, this package plays {game.id}")
     table = Table(game, seed=tuple(record["identity"]), deck=record.get("deck"), **record["options"])
     if "start" in record:
-        table.restart(_checked(game, record["start"], table))
+        table.restart(_start(game, record["start"], table))
     for number, action in enumerate(record["actions"], 1):
         try:
             table.play(str(action))
@@ -53,18 +57,33 @@ def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
     return table
 
 
-def _checked(game: Game, data: object, table: Table) -> States:
-    """A state from foreign bytes: compiled code trusts its indices, so every field must lie within the game's bounds."""
+def _start(game: Game, data: object, table: Table) -> Start:
+    """The start of a table that was redealt. Compiled code trusts its state, so a foreign one is checked."""
+    if not isinstance(data, Mapping) or not {"state", "decisions", "deals"} <= data.keys():
+        raise ValueError("record: start is no object with state, decisions and deals")
     try:
-        states = from_bytes(base64.b64decode(str(data), validate=True), game.state_dtype)
+        states = from_bytes(base64.b64decode(str(data["state"]), validate=True), game.state_dtype)
     except (binascii.Error, ValueError) as error:
         raise ValueError(f"record: start is no state of {game.id} ({error})") from None
     if len(states) != 1:
         raise ValueError(f"record: start holds {len(states)} states; one is expected")
-    for name, (low, high) in game.bounds.items():
-        if np.any(states[name] < low) or np.any(states[name] > high):
-            raise ValueError(f"record: start is no state of {game.id}: {name} is out of {low} … {high}")
     for option in game.options:
         if option.decode(int(states[option.name][0])) != table.options[option.name]:
             raise ValueError(f"record: start has another value of option {option.name} than the record")
-    return states
+    for name, (low, high) in game.bounds.items():
+        if np.any(states[name] < low) or np.any(states[name] > high):
+            raise ValueError(f"record: start is no state of {game.id}: {name} is out of {low} … {high}")
+    wrong = game.check(row_class(game.state_dtype)(states, 0))  # type: ignore[call-arg]
+    if wrong:
+        raise ValueError(f"record: start is no state of {game.id}: {wrong}")
+    deals, decisions = data["deals"], data["decisions"]
+    if not isinstance(decisions, int) or decisions < 0 or not _is_scores(deals, table.players):
+        raise ValueError("record: start needs decisions, a number, and deals, the scores of each finished deal per seat")
+    return Start(states.tobytes(), decisions, [list(scores) for scores in deals])
+
+
+def _is_scores(deals: object, players: int) -> bool:
+    return isinstance(deals, list) and all(
+        isinstance(scores, list) and len(scores) == players and all(isinstance(points, int) for points in scores)
+        for scores in deals
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,15 @@ def check_identity(seed: Seed) -> tuple[int, int, int]:
         s, r, m = (check_seed(part) for part in seed)
         return s, r, m
     return check_seed(seed), 0, 0
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where a table goes on from that did not begin with the deal of its identity."""
+
+    state: bytes
+    decisions: int  # made in the match before
+    deals: list[list[int]]  # finished before
 
 
 class Table:
@@ -85,8 +95,8 @@ class Table:
         # the first deal needs no second deck: the order of the first is still there, cards drawn included
         self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
         """The order of the first deck, the next card first; empty if :attr:`start` is given."""
-        self.start: bytes | None = None
-        """The state that :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
+        self.start: Start | None = None
+        """What :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
 
     def _look(self) -> None:
@@ -227,15 +237,17 @@ class Table:
         self._batch.redeal(self._seat(seat), seed)
         self._restarted()
 
-    def restart(self, state: rows.States) -> None:
+    def restart(self, start: Start) -> None:
         """Go on from another state of this game, which is not checked."""
-        rows.raw(self._batch._states)[:] = rows.raw(state)
+        rows.raw(self._batch._states)[:] = rows.raw(rows.from_bytes(start.state, self.game.state_dtype))
+        self._batch._identity[0, loops.DECISION] = start.decisions
         self._batch.look()
-        self._deals = []
+        self._deals = copy.deepcopy(start.deals)
         self._restarted()
 
     def _restarted(self) -> None:
-        self.start = self._batch._states.tobytes()
+        decisions = int(self._batch._identity[0, loops.DECISION])
+        self.start = Start(self._batch._states.tobytes(), decisions, self.deals)
         self.order = []
         self.actions = []
 

@@ -1,7 +1,7 @@
 """Flip 7: With a Vengeance."""
 
 from card_envs.engine.game import Game
-from card_envs.games.flip7 import actions, observation, policies, rules, state, text
+from card_envs.games.flip7 import actions, check, observation, policies, rules, state, text
 
 GAME = Game(
     module=__name__,
@@ -29,5 +29,6 @@ GAME = Game(
     aliases=policies.ALIASES,
     default_opponent="random",
     bounds=state.BOUNDS,
+    check=check.check,
     picture=text.picture,
 )

@@ -29,7 +29,9 @@ def action_string(index: int, seat: int, players: int) -> str:
 
 def action_index(string: str, seat: int, players: int) -> int | None:
     """The index of an action string of ``seat``; ``None`` if it is not exactly one."""
-    return _TABLES.setdefault(players, _Table(players)).index(string, seat)
+    if players not in _TABLES:
+        _TABLES[players] = _Table(players)
+    return _TABLES[players].index(string, seat)
 
 
 class _Table:

@@ -15,6 +15,7 @@ from card_envs.games.flip7.state import (
 ACTION_KINDS = KINDS - FIRST_ACTION
 GIVEN_KINDS = KINDS - FIRST_MODIFIER
 COPIES_SCALE = 12.0  # the largest number of copies of a card
+MAX_WAITING = 6.0  # with both Flip Fours: three cards of each wait while one is given
 LINE_SCALE = 100.0  # a round scores at most 91
 
 FIELDS = (
@@ -37,7 +38,7 @@ FIELDS = (
     FieldSpec("dealer", ("players",), "who deals"),
     FieldSpec("undealt", ("players",), "who waits for the card of the deal"),
     FieldSpec("last_card", ("players",), "who stays when a Just One More is resolved"),
-    FieldSpec("waiting", ("players",), "cards in Flip Fours that the seat has still to give", 4.0),
+    FieldSpec("waiting", ("players",), "cards in Flip Fours that the seat has still to give", MAX_WAITING),
     FieldSpec("picked_from", ("players",), "whose card is the first pick of a swap"),
 )
 
@@ -88,9 +89,10 @@ def observe(s, seat, o):
             if task == QUEUE_TASK:
                 o[OPEN + FLIP_FOUR - FIRST_ACTION] += 0.5
                 start = s.agenda[top, 2]
-                for i in range(start + s.agenda[top, 3], end):
+                first = start + s.agenda[top, 3]
+                for i in range(first, end):
                     o[QUEUE + s.queue[i] - FIRST_MODIFIER] += 0.5
-                    o[waiting + distance] += 0.25
+                o[waiting + distance] += (end - first) / MAX_WAITING
                 end = start
             elif task == STAY_TASK:
                 o[OPEN + JUST_ONE_MORE - FIRST_ACTION] += 0.5

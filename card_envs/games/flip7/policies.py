@@ -460,7 +460,7 @@ def choose_ev(s, seat, words, key, parameters):
     behind = top - s.totals[seat] - parameters[4] * now
     loss = parameters[1] * now - parameters[2] * behind
     if top + parameters[4] * 0.0 >= s.target - parameters[3]:
-        loss -= parameters[5] * (s.players - 1)
+        loss -= parameters[5] * (s.players - 2)
     for card in range(FIRST_MODIFIER):
         n = count_next(s, card)
         if n > 0:
