@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib.metadata import version as _version
 from typing import Any
 
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from card_envs.engine import record as _record
 from card_envs.engine.batch import Batch
-from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue
 from card_envs.engine.table import Seed, Table
 from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
@@ -29,7 +29,7 @@ def table(
     name: str,
     *,
     seed: Seed = None,
-    deck: Sequence[str] | None = None,
+    deck: Deck = None,
     interpreted: bool = False,
     **options: OptionValue,
 ) -> Table:

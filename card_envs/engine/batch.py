@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine import loops, rows
 from card_envs.engine.compiled import direct, loops_of
-from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
+from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue, unknown
 from card_envs.engine.random import match_key, stream
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
@@ -101,6 +101,7 @@ class Batch:
         for option in game.options:
             self._template[option.name] = option.encode(self.options[option.name])
         self._template["single_deal"] = episode == "deal"
+        self._orders: dict[int, list[int]] = {}  # given orders of decks to come: by deals finished when to lay them ready
         self._allocate(np.zeros(self.size, game.state_dtype), np.full((self.size, loops.IDENTITY), -1, np.int64))
         self.reset(seed)
 
@@ -228,6 +229,7 @@ class Batch:
         other = object.__new__(Batch)
         other.__dict__.update(self.__dict__)
         other._settings, other._template = self._settings.copy(), rows.copy(self._template)
+        other._orders = dict(self._orders)
         other._allocate(rows.copy(self._states, which), self._identity[which])
         for mine, its in zip(self._output, other._output, strict=True):
             np.take(mine, which, axis=0, out=its)
@@ -243,6 +245,7 @@ class Batch:
             key = match_key(check_seed(seed), 0, 0)
             keys = np.array([stream(key, i) for i in range(self.size)], np.uint64)
         self._loops.redeal(self._states, self._rows, self._seats(seats), keys)
+        self._orders = {}
         self.look()
 
     def look(self) -> None:
@@ -263,7 +266,7 @@ class Batch:
         return self.clone()
 
     def __getstate__(self) -> dict[str, Any]:
-        keep = ("size", "options", "reward", "episode", "threads", "_interpreted")
+        keep = ("size", "options", "reward", "episode", "threads", "_interpreted", "_orders")
         buffers = [array.tobytes() for array in self._saved()]
         return {"game": self.game, "buffers": buffers, **{name: getattr(self, name) for name in keep}}
 
@@ -272,6 +275,7 @@ class Batch:
             state["game"], state["size"], seed=0, threads=state["threads"], reward=state["reward"],
             episode=state["episode"], interpreted=state["_interpreted"], **state["options"],
         )  # fmt: skip
+        self._orders = state["_orders"]
         for array, data in zip(self._saved(), state["buffers"], strict=True):
             array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
 
@@ -279,6 +283,7 @@ class Batch:
 
     def identify(self, seed: int | ArrayLike | None) -> None:
         """Give every row the identity that :meth:`reset` deals."""
+        self._orders = {}
         identity = self._identity
         if seed is None and identity[0, loops.SEED] >= 0:
             identity[:, loops.MATCH] += 1
@@ -296,15 +301,26 @@ class Batch:
                 identity[:, loops.ROW] = 0
             identity[:, loops.MATCH] = 0
 
-    def deal(self, identity: Sequence[int], deck: Sequence[str] | None = None) -> None:
-        """Deal row 0 the match (seed, row, match), from a deck with this order on top if one is given."""
-        order = self.game.deck_order(deck or ())
+    def deal(self, identity: Sequence[int], deck: Deck = None) -> None:
+        """Deal row 0 the match (seed, row, match), from decks with these orders on top if any are given."""
+        orders = self.game.deck_orders(deck)
         self._identity[0, : loops.DECISION] = identity
-        self._template["deck"][0, : len(order)] = order
-        self._template["ordered"] = len(order)
+        self._give(self._template, orders[0] if orders else [])
         self._actions[0] = loops.RESET
         self._run(self._rows[:1])
-        self._template["ordered"] = 0  # the next match is dealt from its own deck
+        self._template["ordered"] = 0  # the next match is dealt from its own decks
+        self._orders = dict(enumerate(orders[1:]))
+        self.give_order()
+
+    def give_order(self) -> None:
+        """To be called when row 0 has been dealt a deal: the given order, if any, of its next one."""
+        order = self._orders.pop(int(self._states["finished"][0]), None)
+        if order is not None:
+            self._give(self._states, order)
+
+    def _give(self, states: rows.States, order: list[int]) -> None:
+        states["order" if self.game.shuffles_every_deal else "deck"][0, : len(order)] = order
+        states["ordered"][0] = len(order)
 
     def _run(self, which: NDArray[np.int64]) -> None:
         """Carry out ``_actions`` in these rows."""

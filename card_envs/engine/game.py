@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from card_envs.engine.picture import Picture
 Rule = Callable[..., Any]
 OptionValue = bool | int | str
 Options = Mapping[str, OptionValue]
+Deck = Sequence[str] | Sequence[Sequence[str]] | None  # a given order, or one for each deal
 
 
 class IllegalAction(ValueError):  # noqa: N818 (the name is public)
@@ -149,7 +150,7 @@ COMMON_FIELDS = {
     "deck": "the cards' indices; deck[drawn:deck_size] are still to come",
     "drawn": "index of the next card",
     "deck_size": "end of the deck",
-    "ordered": "how many cards at the top of the first deck are given; init() reads it",
+    "ordered": "how many cards at the top of the next deck are given: in `deck`, or where a game shuffles for every deal in `order`",
 }
 
 
@@ -230,10 +231,29 @@ class Game:
     def observation_size(self, options: Options | None = None) -> int:
         return int(max(field.slice.stop for field in self.observation_fields(options).values()))
 
-    def deck_order(self, names: Iterable[str]) -> list[int]:
-        """A given order, checked: indices of the named cards. ``ValueError`` names a card too many or unknown."""
+    @property
+    def shuffles_every_deal(self) -> bool:
+        """Whether each deal has a deck of its own: then an order can be given for each, in the state's field ``order``."""
+        return "order" in (self.state_dtype.names or ())
+
+    def deck_orders(self, deck: Deck) -> list[list[int]]:
+        """The given orders of a match's decks, checked: indices of the named cards, none if ``deck`` is ``None``.
+
+        ``ValueError`` names a card too many or unknown.
+        """
+        if deck is None:
+            return []
+        if isinstance(deck, str) or not isinstance(deck, Sequence):
+            raise ValueError(f"deck = {deck!r}: a list of card names is expected")
+        if not any(isinstance(part, Sequence) and not isinstance(part, str) for part in deck):
+            return [self._order(deck)]
+        if not self.shuffles_every_deal:
+            raise ValueError(f"deck: {self.name} has one deck for all deals; one list of card names is expected")
+        return [self._order(part) for part in deck]
+
+    def _order(self, names: Sequence[Any]) -> list[int]:
         if isinstance(names, str):
-            raise ValueError(f"deck = {names!r}: a list of card names is expected")
+            raise ValueError(f"deck: {names!r} stands where a list of card names is expected")
         left = dict(zip(self.cards, self.copies, strict=True))
         order = []
         for name in names:

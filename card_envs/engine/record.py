@@ -26,7 +26,7 @@ def make_record(table: Table) -> dict[str, Any]:
         "identity": list(table.identity),
     }
     if table.start is None:
-        record["deck"] = list(table.order)
+        record["deck"] = [table.order, *table.later_orders] if table.later_orders else list(table.order)
     else:
         record["start"] = {
             "state": base64.b64encode(table.start.state).decode("ascii"),

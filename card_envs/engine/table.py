@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine import loops, rows
 from card_envs.engine.batch import Batch, check_seed
-from card_envs.engine.game import Game, IllegalAction
+from card_envs.engine.game import Deck, Game, IllegalAction
 from card_envs.engine.picture import Picture
 
 Seed = int | Sequence[int] | None
@@ -46,7 +46,8 @@ class Table:
     Args:
         game: a game of :func:`card_envs.games`.
         seed: an int, or the match's identity (seed, row, match); ``None`` for entropy from the system.
-        deck: card names, the next card first: the order of the first deck, or of its top.
+        deck: card names, the next card first: the order of the first deck, or of its top; where every deal is dealt from a
+            new deck also a list of such orders, one for each deal.
         interpreted: run the rules in plain Python.
         **options: the game's options.
 
@@ -59,12 +60,11 @@ class Table:
         game: Game,
         *,
         seed: Seed = None,
-        deck: Sequence[str] | None = None,
+        deck: Deck = None,
         interpreted: bool = False,
         **options: Any,
     ) -> None:
         identity = check_identity(seed)
-        game.deck_order(deck or ())
         self.game = game
         self._batch = Batch(game, 1, seed=0, interpreted=interpreted, **options)
         self._batch._settings[loops.AUTO_RESET] = False
@@ -72,6 +72,7 @@ class Table:
         self.players = self._batch.players
         self._batch.deal(identity, deck)
         self._begin()
+        self.later_orders += [[game.cards[card] for card in order] for order in game.deck_orders(deck)[1:]]
 
     @classmethod
     def of_row(cls, batch: Batch, row: int, redeal: tuple[int, int] | None = None) -> Table:
@@ -95,6 +96,8 @@ class Table:
         # the first deal needs no second deck: the order of the first is still there, cards drawn included
         self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
         """The order of the first deck, the next card first; empty if :attr:`start` is given."""
+        self.later_orders: list[list[str]] = []
+        """The given orders of later deals' decks."""
         self.start: Start | None = None
         """What :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
@@ -218,6 +221,7 @@ class Table:
         batch._actions[0] = index
         batch._run(batch._rows)
         if self._row.finished != finished:
+            batch.give_order()
             self._deals.append([self._row.scores[seat] for seat in range(self.players)])
 
     def clone(self) -> Table:
@@ -248,7 +252,7 @@ class Table:
     def _restarted(self) -> None:
         decisions = int(self._batch._identity[0, loops.DECISION])
         self.start = Start(self._batch._states.tobytes(), decisions, self.deals)
-        self.order = []
+        self.order, self.later_orders = [], []
         self.actions = []
 
     def record(self) -> dict[str, Any]:

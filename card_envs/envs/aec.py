@@ -156,7 +156,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
             ValueError: a seed out of range; a deck with an unknown card, or a card too many. Nothing has changed.
         """
         deck = (options or {}).get("deck")
-        self.game.deck_order(deck or ())
+        self.game.deck_orders(deck)
         if seed is None and self._identity is not None:
             s, r, m = self._identity
             identity = s, r, m + 1
@@ -209,6 +209,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         else:
             if self._finished[0] != self._deals:
                 self._deals = self._finished[0]
+                self._batch.give_order()
                 self._pay(self._batch.rewards[0].tolist())
             self.agent_selection = self.possible_agents[seat]
         if self.render_mode == "human":

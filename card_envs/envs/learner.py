@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
-from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.game import Deck, Game, OptionValue
 from card_envs.engine.random import PLAYERS, match_key, stream, unit
 from card_envs.players import Player, resolve
 from card_envs.players.player import seat_players
@@ -141,14 +141,14 @@ class Learner:
 
     # -- playing
 
-    def reset(self, seed: int | ArrayLike | None = None, deck: Sequence[str] | None = None) -> Outcome:
+    def reset(self, seed: int | ArrayLike | None = None, deck: Deck = None) -> Outcome:
         """New matches everywhere (seeds as for ``Batch.reset``), played up to each learner's first decision.
 
         ``deck``, a given order as for :class:`card_envs.Table`, only with one row.
         """
         batch = self.batch
         if deck is not None:
-            batch.game.deck_order(deck)
+            batch.game.deck_orders(deck)
         batch.identify(seed)
         if deck is not None:
             batch.deal(batch._identity[0, : loops.DECISION].tolist(), deck)
@@ -196,6 +196,8 @@ class Learner:
         ended_rows: list[NDArray[np.int64]] = []
         while len(rows):
             batch._run(rows)
+            if batch._orders:
+                batch.give_order()
             going, ended = sort(
                 rows, batch._to_move, self._learner, self._seating, batch._words, batch._rewards, self._earned,
                 self.auto_forced, self._who, batch._actions, self._over,
@@ -220,6 +222,7 @@ class Learner:
 
     def _next(self, rows: NDArray[np.int64], outcome: Outcome) -> None:
         self.batch._identity[rows, loops.MATCH] += 1
+        self.batch._orders = {}
         self._begin(rows, outcome)
 
     def _begin(self, rows: NDArray[np.int64], outcome: Outcome, *, deal: bool = True) -> None:
