@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,13 +103,13 @@ def play_matches(
     n = len(lineup)
     if options.setdefault("players", n) != n:
         raise ValueError(f"the line-up has {n} players, but players = {options['players']!r}")
-    options = game.resolve(options)
+    resolved: dict[str, Any] = game.resolve(options)
     if isinstance(deals, bool) or not isinstance(deals, int | np.integer) or deals < 1:
         raise ValueError(f"deals = {deals!r}: allowed is a whole number from 1")
     seed = check_seed(seed)
-    players, index = _resolve(lineup, game, options)
+    players, index = _resolve(lineup, game, resolved)
     total = int(deals) * n
-    batch = Batch(game, min(max(at_once, 1), total), seed=0, **options)
+    batch = Batch(game, min(max(at_once, 1), total), seed=0, **resolved)
     batch._settings[loops.AUTO_RESET] = False
     batch._settings[loops.SHOW] = False  # a player who looks is shown what he may see; nobody else pays for it
     # seat s of rotation k is taken by lineup[(s - k) % n]
@@ -128,7 +129,9 @@ def play_matches(
     return Matches(rewards.reshape(shape), scores.reshape(shape), truncated.reshape(shape[:2]))
 
 
-def _resolve(lineup: Sequence[str | Player], game: Game, options: dict[str, OptionValue]) -> tuple[list[Player], NDArray[np.int8]]:
+def _resolve(
+    lineup: Sequence[str | Player], game: Game, options: dict[str, OptionValue]
+) -> tuple[list[Player], NDArray[np.int8]]:
     """The different players of a line-up, and which of them each entry is: int8 [len(lineup)]."""
     different: list[str | Player] = []
     for spec in lineup:
@@ -216,11 +219,11 @@ def duel(
         seed: that of the deal list.
     """
     game = game_of(game) if isinstance(game, str) else game
-    options = game.resolve(options)
-    n = int(options["players"])
+    resolved: dict[str, Any] = game.resolve(options)
+    n = int(resolved["players"])
     if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= n:
         raise ValueError(f"matches = {matches!r}: allowed is a whole number from {n + 1} (2 blocks of {n})")
-    played = play_matches(game, [a, *[b] * (n - 1)], -(-int(matches) // n), seed=deal_list(deals, seed), **options)
+    played = play_matches(game, [a, *[b] * (n - 1)], -(-int(matches) // n), seed=deal_list(deals, seed), **resolved)
     return Duel(
         share=estimate(played.shares[:, :, 0].mean(axis=1)),
         fair=1.0 / n,

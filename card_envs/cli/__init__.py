@@ -9,11 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import card_envs
-from card_envs.cli.games import list_games
-from card_envs.cli.play import play
-from card_envs.cli.replay import replay
-from card_envs.cli.rules import rules
-from card_envs.cli.speed import speed
+from card_envs.cli import games, play, replay, rules, speed
 
 
 class OneLineErrors(TyperGroup):
@@ -60,11 +56,11 @@ def root(
         print(context.get_help())
 
 
-app.command("games")(list_games)
-app.command()(rules)
-app.command()(play)
-app.command()(replay)
-app.command()(speed)
+app.command("games")(games.list_games)
+app.command("rules")(rules.show_rules)
+app.command("play")(play.play)
+app.command("replay")(replay.replay)
+app.command("speed")(speed.speed)
 
 
 def main() -> None:

@@ -19,10 +19,10 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FLAGS = {"true": True, "false": False}
 
 
-def game_options(game: Game, words: list[str] | None, players: int | None = None) -> dict[str, OptionValue]:
+def game_options(game: Game, words: list[str] | None, players: int | None = None) -> dict[str, Any]:
     """``["brutal=true"]`` → ``{"brutal": True}``, checked; ``ValueError`` names what is wrong and what is allowed."""
     table = {option.name: option for option in game.options}
-    options: dict[str, OptionValue] = {} if players is None else {"players": players}
+    options: dict[str, Any] = {} if players is None else {"players": players}
     for word in words or ():
         name, equals, value = word.partition("=")
         if not equals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
@@ -38,7 +39,7 @@ def describe(game: Game) -> dict[str, Any]:
         "observation": {
             "size": game.observation_size(),
             "fields": {
-                name: {"start": f.slice.start, "stop": f.slice.stop, "shape": list(f.shape), "scale": f.scale, "meaning": f.meaning}
+                name: {"slice": [f.slice.start, f.slice.stop], "shape": list(f.shape), "scale": f.scale, "meaning": f.meaning}
                 for name, f in game.observation_fields().items()
             },
         },
@@ -77,7 +78,7 @@ def _word(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _grid(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Grid:
+def _grid(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Grid:
     grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         grid.add_row(*row)

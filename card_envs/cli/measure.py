@@ -117,7 +117,8 @@ def playouts(setting: Setting) -> Portion:
 
 def random_legal(masks: NDArray[np.int8], generator: np.random.Generator) -> NDArray[np.int64]:
     """A random legal action of every row."""
-    return (generator.random(masks.shape, np.float32) * masks).argmax(axis=1)
+    actions: NDArray[np.int64] = (generator.random(masks.shape, np.float32) * masks).argmax(axis=1)
+    return actions
 
 
 def gymnasium_vector(setting: Setting) -> Portion:

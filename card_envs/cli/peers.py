@@ -86,7 +86,7 @@ def connect_four(kind: str) -> Callable[[int], Callable[[], tuple[int, float]]]:
     """Steps of PettingZoo's ``env`` or ``raw_env``: ``last()``, a legal action, ``step()``."""
 
     def prepare(players: int) -> Callable[[], tuple[int, float]]:
-        env = getattr(import_module("pettingzoo.classic.connect_four_v3"), kind)()
+        env = getattr(import_module("pettingzoo.classic.connect_four.connect_four"), kind)()
         env.reset(seed=1)
 
         def portion() -> tuple[int, float]:

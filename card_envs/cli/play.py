@@ -97,7 +97,7 @@ def play_match(table: Table, players: list[Player], names: list[str]) -> None:
 
 def decide(table: Table, player: Player) -> int:
     """The player's action for the seat that is to move."""
-    actions = player.act(Decisions(table._batch, np.zeros(1, np.int64)))
+    actions = player.act(Decisions.at(table))
     return int(checked(actions, 1, player)[0])
 
 

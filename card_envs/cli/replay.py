@@ -13,7 +13,9 @@ from card_envs.cli.arguments import Json, print_json
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A record: the JSON of Table.record(), as `play --save` writes it.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A record: the JSON of Table.record(), as `play --save` writes it.")
+    ],
     step: Annotated[bool, typer.Option("--step", help="Show the table before every action, not only at the end.")] = False,
     json: Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ import card_envs
 from card_envs.cli.arguments import GameName
 
 
-def rules(game: GameName) -> None:
+def show_rules(game: GameName) -> None:
     """Show the rules of a game.
 
     Plain Markdown when the output is not a terminal.

@@ -205,6 +205,6 @@ def _show(report: dict[str, Any]) -> None:
         )
     about = ", ".join(f"{key} {value}" for key, value in report["machine"].items())
     console.print(
-        f"\nRandom legal play, {report['players']} players; medians of {report['repeat']} repetitions of {report['seconds']:g} s"
-        f" or more, after a warm-up ({about}). On a shared machine compare figures of one run only."
+        f"\nRandom legal play, {report['players']} players; medians of {report['repeat']} repetitions of"
+        f" {report['seconds']:g} s or more, after a warm-up ({about}). On a shared machine compare figures of one run only."
     )

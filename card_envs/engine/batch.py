@@ -111,6 +111,7 @@ class Batch:
         self.observation_size = self.game.observation_size(self.options)
         self._states = states
         self._identity = identity
+        self._keys = np.zeros(n, np.uint64)  # of the players' streams
         self._rows = np.arange(n)
         self._actions = np.empty(n, np.int64)
         self._observation = np.zeros((n, self.observation_size), np.float32)
@@ -178,7 +179,9 @@ class Batch:
         if who is None:
             who = np.full(self.size, index, np.int8)
         which = self._rows if rows is None else rows
-        self._loops.choose(policy)(self._states, self._identity, which, who, index, self._words, parameters, actions)
+        self._loops.choose(policy)(
+            self._states, self._identity, self._keys, which, who, index, self._words, parameters, actions
+        )  # fmt: skip
 
     def playout(
         self, steps: int, policy: str = "random", parameters: NDArray[np.float64] | None = None
@@ -195,6 +198,7 @@ class Batch:
             self._states,
             self._template,
             self._identity,
+            self._keys,
             self._rows,
             steps,
             self._scale,
@@ -231,6 +235,7 @@ class Batch:
         other._settings, other._template = self._settings.copy(), rows.copy(self._template)
         other._orders = dict(self._orders)
         other._allocate(rows.copy(self._states, which), self._identity[which])
+        other._keys[:] = self._keys[which]
         for mine, its in zip(self._output, other._output, strict=True):
             np.take(mine, which, axis=0, out=its)
         return other
@@ -260,7 +265,7 @@ class Batch:
         return f"<Batch {self.game.id} of {self.size}, {self.players} players>"
 
     def _saved(self) -> tuple[NDArray[Any], ...]:
-        return self._states, self._template, self._identity, self._settings, *self._output
+        return self._states, self._template, self._identity, self._keys, self._settings, *self._output
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Batch:
         return self.clone()
@@ -335,12 +340,12 @@ class Batch:
                 part.result()
 
     def _call(self, which: NDArray[np.int64]) -> None:
-        self._step(self._states, self._template, self._identity, which, *self._rest)
+        self._step(self._states, self._template, self._identity, self._keys, which, *self._rest)
         self._step = direct(self._step)
 
     def bound(self) -> Callable[[], Any]:
         """A call without arguments that carries out ``_actions`` in all rows: the fastest way to step a batch of one."""
-        return partial(self._step, self._states, self._template, self._identity, self._rows, *self._rest)
+        return partial(self._step, self._states, self._template, self._identity, self._keys, self._rows, *self._rest)
 
     def _legal(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
         legal: NDArray[np.bool_] = (actions >= 0) & (actions < self.num_actions)

@@ -252,7 +252,7 @@ class Game:
         return [self._order(part) for part in deck]
 
     def _order(self, names: Sequence[Any]) -> list[int]:
-        if isinstance(names, str):
+        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
             raise ValueError(f"deck: {names!r} stands where a list of card names is expected")
         left = dict(zip(self.cards, self.copies, strict=True))
         order = []

@@ -27,10 +27,18 @@ SEED, ROW, MATCH, DECISION, IDENTITY = range(5)
 
 
 @register_jitable
-def decision_key(identity, r, seat):
-    """The stream of one decision: keyed by (match, seat, decision number), apart from the deck's."""
-    key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), PLAYERS + seat)
-    return stream(key, identity[r, DECISION])
+def begin_match(s, identity, keys, r):
+    """Set the keys of row ``r``'s match: the deck's in its state, the players' in ``keys``."""
+    key = match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH])
+    s.key = stream(key, DECK)
+    keys[r] = stream(key, PLAYERS)
+    identity[r, DECISION] = 0
+
+
+@register_jitable
+def decision_key(identity, keys, r):
+    """The stream of one decision: keyed by the match and the decision's number in it, which is one seat's; not by the deck."""
+    return stream(keys[r], identity[r, DECISION])
 
 
 @register_jitable
@@ -87,7 +95,7 @@ def step_loop(game: Game) -> Loop:
     init, play, action_mask, observe = game.init, game.step, game.action_mask, game.observe
 
     def step(
-        states, template, identity, rows, actions, settings, scale,
+        states, template, identity, keys, rows, actions, settings, scale,
         observation, mask, words, to_move, rewards, terminated, truncated, final_observation,
     ):  # fmt: skip
         auto_reset = settings[AUTO_RESET]
@@ -123,8 +131,7 @@ def step_loop(game: Game) -> Loop:
                 truncated[r] = False
             if restart:
                 states[r] = template[0]
-                identity[r, DECISION] = 0
-                s.key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), DECK)
+                begin_match(s, identity, keys, r)
                 init(s)
             to_move[r] = s.to_move
             for w in range(words.shape[1]):
@@ -136,7 +143,7 @@ def step_loop(game: Game) -> Loop:
                 observe(s, mover, observation[r])
         return 0
 
-    return Loop("step", step, (init, play, action_mask, observe, decision_key, pay_win, pay_score))
+    return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
 
 
 def observe_loop(game: Game) -> Loop:
@@ -166,13 +173,12 @@ def redeal_loop(game: Game) -> Loop:
 def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
     """A built-in player's actions for the rows of which ``who[r] == index``."""
 
-    def act(states, identity, rows, who, index, words, parameters, actions):
+    def act(states, identity, keys, rows, who, index, words, parameters, actions):
         for n in range(len(rows)):
             r = rows[n]
             if who[r] == index:
                 s = states[r]
-                seat = s.to_move
-                actions[r] = choose(s, seat, words[r], decision_key(identity, r, seat), parameters)
+                actions[r] = choose(s, s.to_move, words[r], decision_key(identity, keys, r), parameters)
         return 0
 
     return Loop(f"choose_{name}", act, (choose, decision_key))
@@ -216,7 +222,7 @@ def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
     """
     init, play, action_mask = game.init, game.step, game.action_mask
 
-    def playout(states, template, identity, rows, steps, scale, mask, words, parameters, wins):
+    def playout(states, template, identity, keys, rows, steps, scale, mask, words, parameters, wins):
         ended = 0
         for n in range(len(rows)):
             r = rows[n]
@@ -225,18 +231,16 @@ def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
                 for w in range(words.shape[1]):
                     words[r, w] = 0
                 action_mask(s, mask[r])
-                seat = s.to_move
-                action = choose(s, seat, words[r], decision_key(identity, r, seat), parameters)
+                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r), parameters)
                 identity[r, DECISION] += 1
                 play(s, action)
                 if s.over:
                     ended += 1
                     pay_win(s, scale, wins)
                     identity[r, MATCH] += 1
-                    identity[r, DECISION] = 0
                     states[r] = template[0]
-                    s.key = stream(match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH]), DECK)
+                    begin_match(s, identity, keys, r)
                     init(s)
         return ended
 
-    return Loop(f"playout_{name}", playout, (init, play, action_mask, choose, decision_key, pay_win))
+    return Loop(f"playout_{name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))

@@ -9,7 +9,7 @@ import itertools
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 WIDTH = 100
 """Columns of a text picture, at most."""
@@ -88,6 +88,15 @@ class Picture:
         lines += _seat_lines(self.seats)
         lines += ["", *_zone_lines(self.zones)] if self.zones else []
         return "\n".join([*lines, "", *_wrap(self.decision, WIDTH)])
+
+
+def result(state: dict[str, Any], deal: str = "deal") -> str:
+    """How a match ended, in words; ``deal`` is the game's word for one."""
+    winners = state["winners"]
+    names = " and ".join(filter(None, [", ".join(map(str, winners[:-1])), str(winners[-1])]))
+    verb = f"seats {names} share the win" if len(winners) > 1 else f"seat {names} wins"
+    cut = f"cut off after {deal} {state['deal']}: " if state["truncated"] else ""
+    return f"over: {cut}{verb} with {state['totals'][winners[0]]} points"
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -43,6 +43,8 @@ def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
     for key, kind in (("game", str), ("version", int), ("options", Mapping), ("identity", list), ("actions", list)):
         if not isinstance(record.get(key), kind):
             raise ValueError(f"record: {key!r} is missing or is no {kind.__name__.lower()}")
+    if record.get("format") != FORMAT:
+        raise ValueError(f"record: its format is {record.get('format')!r}, this package reads {FORMAT}")
     game = game_of(record["game"])
     if record["version"] != game.version:
         raise ValueError(f"record: it is of {game.name}_v{record['version']}, this package plays {game.id}")

@@ -84,7 +84,9 @@ class Table:
         table._begin()
         if redeal is not None:
             seat, seed = redeal
-            table._batch._identity[0, : loops.DECISION] = seed, 0, 0  # from the true one the true deck could be dealt
+            # neither the true identity nor the players' true key: with these the true deck and the others' choices are known
+            table._batch._identity[0, : loops.DECISION] = seed, 0, 0
+            table._batch._keys[0] = seed
             table._batch.redeal(seat, seed)
         table._restarted()
         return table
@@ -130,6 +132,11 @@ class Table:
     def deals(self) -> list[list[int]]:
         """The scores per seat of every finished deal."""
         return copy.deepcopy(self._deals)
+
+    @property
+    def batch(self) -> Batch:
+        """The batch of one that the table is played on."""
+        return self._batch
 
     @property
     def identity(self) -> tuple[int, int, int]:

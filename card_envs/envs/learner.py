@@ -242,6 +242,6 @@ class Learner:
         else:
             with np.errstate(over="ignore"):
                 key = match_key(seeds, numbers, matches)
-                uniform = np.stack([unit(stream(key, PLAYERS + players + seat)) for seat in range(players)], axis=1)
+                uniform = np.stack([unit(stream(key, PLAYERS + 1 + seat)) for seat in range(players)], axis=1)
             drawn = np.minimum(np.searchsorted(pool.weights, uniform, side="right"), len(pool.players) - 1)
             self._seating[rows] = np.where(distance == 0, -1, drawn)

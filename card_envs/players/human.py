@@ -12,6 +12,7 @@ from card_envs.engine.table import Table
 from card_envs.players.player import Decisions
 
 WIDTH = 100
+TOGETHER = "\N{NO-BREAK SPACE}"  # a line is not broken here
 HELP = "answer with a number or an action; `?` or `odds`: what chance says; `quit`: stop"
 
 
@@ -43,8 +44,8 @@ class Human:
         legal = np.flatnonzero(decisions.action_mask[row]).tolist()
         strings = [table.action_string(action) for action in legal]
         self.tell(f"\n{table.picture(seat)}")
-        listed = "   ".join(f"{number}\N{NO-BREAK SPACE}{text.replace(' ', chr(0xA0))}" for number, text in enumerate(strings, 1))
-        self.tell(textwrap.fill(listed, WIDTH).replace("\N{NO-BREAK SPACE}", " "))
+        choices = (f"{number} {text}".replace(" ", TOGETHER) for number, text in enumerate(strings, 1))
+        self.tell(textwrap.fill("   ".join(choices), WIDTH).replace(TOGETHER, " "))
         while True:
             answer = " ".join(self.ask(f"seat {seat}> ").split())
             if answer in strings:

@@ -35,6 +35,11 @@ class Decisions:
         self.options: dict[str, OptionValue] = batch.options
         self.players: int = batch.players
 
+    @classmethod
+    def at(cls, table: Table) -> Decisions:
+        """The one decision that is to be made at a table."""
+        return cls(table.batch, np.zeros(1, np.int64))
+
     def __len__(self) -> int:
         return len(self._rows)
 
@@ -63,7 +68,7 @@ class Decisions:
     @cached_property
     def key(self) -> NDArray[np.uint64]:
         with np.errstate(over="ignore"):
-            key: NDArray[np.uint64] = loops.decision_key(self._batch.identity(), self._rows, self.seat)
+            key: NDArray[np.uint64] = loops.decision_key(self._batch.identity(), self._batch._keys, self._rows)
         return key
 
     def tables(self) -> list[Table]:

@@ -1,0 +1,25 @@
+"""``python -m tests.warm``: compile every loop of every game in one process, before several run the suite side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import card_envs
+from card_envs.envs.learner import Learner
+from card_envs.players import resolve
+from card_envs.players.player import Decisions
+
+
+def main() -> None:
+    for name in card_envs.games():
+        game = card_envs.game(name)
+        batch = card_envs.batch(name, 2, seed=0)
+        for policy in game.policies:
+            resolve(policy.name, game).act(Decisions(batch, np.arange(2)))
+        batch.playout(1)
+        batch.redeal(0, 0)
+        Learner(game, 2, seed=0).step(batch.sample())
+
+
+if __name__ == "__main__":
+    main()
