@@ -185,6 +185,7 @@ class Game:
     action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is no action at all
     details: Callable[[Any, Options], dict[str, Any]]  # the game's own keys of Table.state()
     score_scale: Callable[[Options], float]  # of reward="score"; negative where the lowest total wins
+    presets: Mapping[str, Options]  # option ``variant`` -> values of other options; empty where there are none
     policies: tuple[Policy, ...]
     aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
     default_opponent: str
@@ -217,12 +218,25 @@ class Game:
         return range(self.options[0].low, self.options[0].high + 1)
 
     def resolve(self, options: Options) -> dict[str, OptionValue]:
-        """All options with their values. ``ValueError`` for one that is unknown or out of range."""
+        """All options with their values; ``variant`` names a preset. ``ValueError`` for one that is unknown or out of range."""
         table = {option.name: option for option in self.options}
-        for name in options:
+        given = dict(options)
+        preset: Options = {}
+        if self.presets and "variant" in given:
+            variant = given.pop("variant")
+            if variant not in self.presets:
+                raise unknown(f"variant of {self.name}", variant, self.presets)
+            preset = self.presets[str(variant)]
+        for name in given:
             if name not in table:
-                raise unknown(f"option of {self.name}", name, table)
-        return {name: option.check(options.get(name, option.default)) for name, option in table.items()}
+                raise unknown(f"option of {self.name}", name, self.option_names)
+        values = {**preset, **given}
+        return {name: option.check(values.get(name, option.default)) for name, option in table.items()}
+
+    @property
+    def option_names(self) -> list[str]:
+        """The keywords that :meth:`resolve` knows."""
+        return [*(option.name for option in self.options), *(["variant"] if self.presets else [])]
 
     def observation_fields(self, options: Options | None = None) -> dict[str, Field]:
         """name → :class:`Field` of the flat observation for these options."""

@@ -29,7 +29,7 @@ def mask_box(batch: Batch) -> spaces.Box:
 
 def check_arguments(game: Game, given: Iterable[str], known: Iterable[str]) -> None:
     """``ValueError`` for a keyword that is neither an option of the game nor one of the door's own."""
-    names = [*(option.name for option in game.options), *known]
+    names = [*game.option_names, *known]
     for name in given:
         if name not in names:
             raise unknown(f"argument of {game.id}", name, names)

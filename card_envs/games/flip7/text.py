@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.engine.game import Options
-from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone
+from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone, result
 from card_envs.games.flip7.rules import append, line_score
 from card_envs.games.flip7.state import (
     ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
@@ -150,11 +150,7 @@ def _zones(state: dict[str, Any]) -> list[Zone]:
 
 def _decision(state: dict[str, Any]) -> str:
     if state["over"]:
-        winners = state["winners"]
-        names = " and ".join(filter(None, [", ".join(map(str, winners[:-1])), str(winners[-1])]))
-        verb = f"seats {names} share the win" if len(winners) > 1 else f"seat {names} wins"
-        cut = f"cut off after round {state['deal']}: " if state["truncated"] else ""
-        return f"over: {cut}{verb} with {state['totals'][winners[0]]} points"
+        return result(state, "round")
     mover, phase, card = state["to_move"], state["phase"], state["resolving"]
     if phase == "turn":
         question = "must draw" if CARDS[ZERO] in state["lines"][mover] else "draw or stay"

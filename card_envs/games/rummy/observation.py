@@ -1,0 +1,134 @@
+"""What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, and of the other hands what is known (R30)."""
+
+import numpy as np
+from numba.extending import register_jitable
+
+from card_envs.engine.game import FieldSpec
+from card_envs.engine.random import popcount
+from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, IN_SUIT, ONE
+from card_envs.games.rummy.actions import HIGH_ACE
+from card_envs.games.rummy.melds import table_cards
+from card_envs.games.rummy.state import DRAW, IDLE_TURNS, NO_CARD, OVER, SET
+
+HAND_SCALE = 20.0
+POINTS_SCALE = 100.0
+CARDS = (DECK_SIZE,)
+
+FIELDS = (
+    FieldSpec("hand", CARDS, "the own hand: suits c d h s, each A … K"),
+    FieldSpec("unseen", CARDS, "cards in the stock or unknown in other hands"),
+    FieldSpec("pile", CARDS, "cards in the pile by reach: what taking the card brings, 1 the top card alone", float(DECK_SIZE)),
+    FieldSpec("top", CARDS, "the top card of the pile"),
+    FieldSpec("sets", CARDS, "cards in sets on the table"),
+    FieldSpec("runs", CARDS, "cards in runs on the table"),
+    FieldSpec("high_aces", (4,), "aces that lie above a king: c d h s"),
+    FieldSpec("fits_set", CARDS, "cards that can be laid off on a set"),
+    FieldSpec("fits_below", CARDS, "cards that can be laid off below a run"),
+    FieldSpec("fits_above", CARDS, "cards that can be laid off above a run"),
+    FieldSpec("taken", CARDS, "the card that may not be discarded in this turn"),
+    FieldSpec("must", CARDS, "the card that has to be played next"),
+    FieldSpec("phase", (2,), "what is being decided: draw, play"),
+    FieldSpec("melded", (1,), "the mover has melded in this turn"),
+    FieldSpec("idle", (1,), "idle turns in a row, of those that end the deal (R10)", 40.0),
+    FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
+    FieldSpec("deal", (1,), "the deal's number", "max_deals"),
+    FieldSpec("known", ("players", DECK_SIZE), "cards that everybody knows to be in each hand"),
+    FieldSpec("hand_size", ("players",), "cards in each hand", HAND_SCALE, 0.0, 2.6),
+    FieldSpec("laid", ("players",), "points of the cards that each has laid in this deal", POINTS_SCALE, 0.0, 5.0),
+    FieldSpec("total", ("players",), "points of the finished deals", "target", -2.0, 2.0),
+    FieldSpec("has_melded", ("players",), "who has melded in this deal"),
+    FieldSpec("to_move", ("players",), "who decides"),
+    FieldSpec("dealer", ("players",), "who deals"),
+)
+HAND, UNSEEN, PILE, TOP_CARD, SETS, RUNS = range(0, 6 * DECK_SIZE, DECK_SIZE)
+HIGH_ACES = 6 * DECK_SIZE
+FITS_SET = HIGH_ACES + 4
+FITS_BELOW = FITS_SET + DECK_SIZE
+FITS_ABOVE = FITS_BELOW + DECK_SIZE
+TAKEN = FITS_ABOVE + DECK_SIZE
+MUST = TAKEN + DECK_SIZE
+PHASE = MUST + DECK_SIZE
+MELDED = PHASE + 2
+KNOWN = MELDED + 4
+FULL = (1 << DECK_SIZE) - 1
+
+
+@register_jitable
+def observe(s, seat, o):
+    """Write all fields of ``FIELDS``: first zeros everywhere, then what is not zero."""
+    for i in range(len(o)):
+        o[i] = 0.0
+    players = s.players
+    hand = np.uint64(s.hands[seat])
+    hidden = np.uint64(FULL) & ~hand & ~table_cards(s)
+    for i in range(s.pile_size):
+        card = s.discards[i]
+        o[PILE + card] = (s.pile_size - i) / float(DECK_SIZE)
+        hidden &= ~(ONE << np.uint64(card))
+    for other in range(players):
+        hidden &= ~np.uint64(s.known[other])
+    for card in range(DECK_SIZE):
+        o[HAND + card] = (hand >> np.uint64(card)) & ONE
+        o[UNSEEN + card] = (hidden >> np.uint64(card)) & ONE
+    if s.pile_size > 0:
+        o[TOP_CARD + s.discards[s.pile_size - 1]] = 1.0
+    if s.melds > 0:
+        show_melds(s, o)
+    if s.taken != NO_CARD:
+        o[TAKEN + s.taken] = 1.0
+    if s.must != NO_CARD:
+        o[MUST + s.must] = 1.0
+    if s.phase != OVER:
+        o[PHASE + s.phase - DRAW] = 1.0
+    o[MELDED] = s.melded
+    o[MELDED + 1] = s.idle / float(4 * IDLE_TURNS)
+    o[MELDED + 2] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[MELDED + 3] = s.deal / float(s.max_deals)
+
+    hand_size = KNOWN + players * DECK_SIZE
+    laid = hand_size + players
+    total = laid + players
+    has_melded = total + players
+    to_move = has_melded + players
+    dealer = to_move + players
+    other = seat
+    for distance in range(players):
+        known = np.uint64(s.known[other])
+        first = KNOWN + distance * DECK_SIZE
+        if known != EMPTY:
+            for card in range(DECK_SIZE):
+                o[first + card] = (known >> np.uint64(card)) & ONE
+        o[hand_size + distance] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
+        o[laid + distance] = s.points[other] / POINTS_SCALE
+        o[total + distance] = min(max(s.totals[other] / float(s.target), -2.0), 2.0)
+        o[has_melded + distance] = s.has_melded[other]
+        if other == s.to_move:
+            o[to_move + distance] = 1.0
+        if other == s.dealer:
+            o[dealer + distance] = 1.0
+        other += 1
+        if other == players:
+            other = 0
+
+
+@register_jitable
+def show_melds(s, o):
+    """The cards on the table, and what fits them."""
+    on_set = np.uint64(s.fits_set)
+    below = np.uint64(s.fits_below)
+    above = np.uint64(s.fits_above)
+    for card in range(DECK_SIZE):
+        o[FITS_SET + card] = (on_set >> np.uint64(card)) & ONE
+        o[FITS_BELOW + card] = (below >> np.uint64(card)) & ONE
+        o[FITS_ABOVE + card] = (above >> np.uint64(card)) & ONE
+    for i in range(s.melds):
+        of = s.meld_of[i]
+        if s.meld_kind[i] == SET:
+            for suit in range(4):
+                if (s.meld_low[i] >> suit) & 1:
+                    o[SETS + IN_SUIT * suit + of] = 1.0
+        else:
+            for rank in range(s.meld_low[i], s.meld_high[i] + 1):
+                o[RUNS + IN_SUIT * of + (ACE if rank == HIGH_ACE else rank)] = 1.0
+            if s.meld_high[i] == HIGH_ACE:
+                o[HIGH_ACES + of] = 1.0
