@@ -58,7 +58,7 @@ class Batch:
         seed: as for :meth:`reset`.
         threads: how many threads share the rows of a step; small batches stay on one.
         reward: ``"win"`` (sum zero: k winners of n share (n-k)/(k(n-1)) each, the others get -1/(n-1)), ``"score"`` (each
-            deal's score as it falls, divided by the target) or ``"margin"`` (own score minus the mean of the others', same scale).
+            deal's score as it falls, divided by the target) or ``"margin"`` (own score minus the others' mean, same scale).
         episode: ``"match"`` or ``"deal"`` (one deal from a new deck, ranked by its scores).
         interpreted: run the rules in plain Python (slow; for debugging).
         **options: the game's options, as ``players=4``.

@@ -150,7 +150,7 @@ COMMON_FIELDS = {
     "deck": "the cards' indices; deck[drawn:deck_size] are still to come",
     "drawn": "index of the next card",
     "deck_size": "end of the deck",
-    "ordered": "how many cards at the top of the next deck are given: in `deck`, or where a game shuffles for every deal in `order`",
+    "ordered": "cards given for the top of the next deck: in `deck`, or, of a game that shuffles for every deal, in `order`",
 }
 
 

@@ -1,4 +1,4 @@
-"""What a seat sees of Flip 7. All but the deck's order is public: only the point of view differs, own seat first, then clockwise."""
+"""What a seat sees of Flip 7: all but the deck's order. Only the point of view differs, own seat first, then clockwise."""
 
 import math
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
-from card_envs.engine.random import choose_random
+from card_envs.engine.random import choose_random, popcount
 from card_envs.games.flip7.actions import (
     ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM,
 )  # fmt: skip
@@ -19,18 +19,23 @@ from card_envs.games.flip7.odds import count_busting, count_cards, count_next, c
 from card_envs.games.flip7.rules import line_score, value_of
 from card_envs.games.flip7.state import (
     ACTIVE, BONUS, BUSTED, DISCARD, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF, JUST_ONE_MORE, LUCKY_13, NOBODY,
-    SEVEN, STAYED, STEAL, SWAP, THIRTEEN, TURN, UNLUCKY_7, ZERO,
+    NUMBERS, SEVEN, STEAL, SWAP, THIRTEEN, TURN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 FLIP_SEVEN = 15  # points for seven cards
-OTHERS = 0.3  # how much a point of an opponent who is not the leader counts; the leader's counts 1
-ZERO_HOPE = 13.0  # what a line with Zero is worth while it is small
-HOPE, HOPE_SLOPE = 24.0, 0.1  # an active player with the sum x can expect about 18 + x/5, at least x
-SMALL = 0.85  # the cards drawn by a line that survives are smaller than the mean
+
+# Figures of the appraisal, rough fits to play of `ev` against itself. (With a small line it scored 19 on average; 24 won more.)
+OTHERS = 0.3  # how much a point of an opponent counts who is not the leader; the leader's counts 1
+HOPE, HOPE_SLOPE = 24.0, 0.1  # a line with the sum x is worth HOPE + HOPE_SLOPE * x to an active player, at least x
+ZERO_HOPE = 13.0  # at least this with Zero, while the line is small
+SMALL = 0.85  # the cards in a line that survives forced draws are smaller than the mean
 KEPT = 0.7  # how often an active player comes to score, and so feels a minus card
+NEAR = 60  # an opponent who lacks no more points than this may soon end the match
 REACH = 30  # points that one round may well bring
+
 OPEN = -1  # draw or stay? the end of the match does not say
 NOTHING = -1e9
+NO_POINTS = -(1 << 40)
 BUST = -1  # in the place of a line
 PAIR = 1 << THIRTEEN | 1 << LUCKY_13
 
@@ -47,10 +52,7 @@ def is_legal(words, action):
 @register_jitable
 def line_of(s, seat):
     """The live line of ``seat`` as a set; it never holds two cards alike."""
-    held = 0
-    for i in range(s.void[seat], s.length[seat]):
-        held |= 1 << s.cards[seat, i]
-    return held
+    return np.int64(s.held[seat])
 
 
 @register_jitable
@@ -78,27 +80,29 @@ def add_up(s, held):
     """``(sum, numbers)`` of a line, floats: seven numbers are a Flip 7 (F29)."""
     total = 0
     numbers = 0
-    for card in range(FIRST_MODIFIER):
-        if held >> card & 1:
-            total += value_of(card)
-            numbers += 1
+    left = held & NUMBERS
+    while left:  # card by card, the lowest first
+        total += value_of(popcount(np.uint64((left & -left) - 1)))
+        numbers += 1
+        left &= left - 1
     if not s.pair_counts_twice and held & PAIR == PAIR:
         numbers -= 1
     return float(total), float(numbers)
 
 
 @register_jitable
-def appraise(s, held, total, numbers, status):
-    """What a line is worth to its owner, in points: what it scores, or what it may yet become if he is active."""
+def appraise(s, held, total, numbers, active):
+    """What a line is worth to its owner, in points: what it scores, or what it may yet become if he is ``active``."""
     minus = 0.0
-    for card in range(FIRST_MODIFIER, HALF):
-        if held >> card & 1:
-            minus += 2.0 * (card - FIRST_MODIFIER + 1)
+    if held >> FIRST_MODIFIER:
+        for card in range(FIRST_MODIFIER, HALF):
+            if held >> card & 1:
+                minus += 2.0 * (card - FIRST_MODIFIER + 1)
     share = 0.5 if held >> HALF & 1 else 1.0
     flips = numbers > 6.5
     zero = held >> ZERO & 1
     points = 0.0 if zero and not flips else total * share - minus
-    if status == ACTIVE and not flips:
+    if active and not flips:
         if zero:  # he must go on for the Flip 7, or be rid of it
             points = max(ZERO_HOPE, (total * share - minus + FLIP_SEVEN) * (numbers - 1.0) / 8.0)
         else:
@@ -109,16 +113,16 @@ def appraise(s, held, total, numbers, status):
 
 
 @register_jitable
-def worth(s, held, status):
+def worth(s, held, active):
     """:func:`appraise` of a line as it lies."""
     if held == BUST:
         return 0.0
     total, numbers = add_up(s, held)
-    return appraise(s, held, total, numbers, status)
+    return appraise(s, held, total, numbers, active)
 
 
 @register_jitable
-def worth_drawn(s, held, status, draws):
+def worth_drawn(s, held, active, draws):
     """What the line is worth after so many forced draws: the chance to survive them times the mean of what they bring."""
     total, numbers = add_up(s, held)
     cards = count_cards(s)
@@ -135,7 +139,7 @@ def worth_drawn(s, held, status, draws):
             points += n * value_of(card)
             adds += n * (n - 1)
     if good == 0 or cards == 0:
-        return appraise(s, held, total, numbers, status) * (0.0 if bad else 1.0)
+        return appraise(s, held, total, numbers, active) * (0.0 if bad else 1.0)
     alive = 1.0
     risk = bad / cards
     number = good / max(1, cards - bad)  # how often a card that does not bust is a number
@@ -146,7 +150,12 @@ def worth_drawn(s, held, status, draws):
         risk = min(1.0, risk + number * adds / good / cards)
         if numbers > 6.5:
             break
-    return alive * appraise(s, held, total, numbers, status)
+    return alive * appraise(s, held, total, numbers, active)
+
+
+@register_jitable
+def is_active(s, seat):
+    return s.status[seat] == ACTIVE
 
 
 @register_jitable
@@ -159,10 +168,13 @@ def standing(s, seat):
 def leader_of(s, seat, card):
     """The opponent of ``seat`` who stands highest, of those that ``card`` can touch."""
     leader = NOBODY
+    highest = NO_POINTS
     for distance in range(1, s.players):
         other = (seat + distance) % s.players
         if s.status[other] != BUSTED or (s.brutal and card < FIRST_ACTION):  # F42
-            if leader == NOBODY or standing(s, other) > standing(s, leader):
+            points = standing(s, other)
+            if points > highest:
+                highest = points
                 leader = other
     return leader
 
@@ -181,12 +193,12 @@ def stake(seat, leader, other):
 @register_jitable
 def worth_given(s, other, held, card):
     """What the line of ``other`` is worth once he has been given ``card``."""
-    status = s.status[other]
+    active = is_active(s, other)
     if card == FLIP_FOUR:
-        return worth_drawn(s, held, status, 4)
+        return worth_drawn(s, held, active, 4)
     if card == JUST_ONE_MORE:
-        return worth_drawn(s, held, STAYED, 1)
-    return worth(s, held | 1 << card, status)
+        return worth_drawn(s, held, False, 1)
+    return worth(s, held | 1 << card, active)
 
 
 @register_jitable
@@ -200,7 +212,7 @@ def give_away(s, seat, words, card):
         if is_legal(words, option):
             other = (seat + distance) % s.players
             held = line_of(s, other)
-            change = worth_given(s, other, held, card) - worth(s, held, s.status[other])
+            change = worth_given(s, other, held, card) - worth(s, held, is_active(s, other))
             gain = stake(seat, leader, other) * change
             if gain > best:
                 best = gain
@@ -215,11 +227,12 @@ def give_to_act(s, seat, words, card):
     if is_legal(words, own) and (card != STEAL or pick_steal(s, seat)[1] >= 0.0):
         return own
     action = own
-    lowest = 1 << 40
+    lowest = -NO_POINTS
     for distance in range(1, s.players):
         option = SEATS_FROM + distance * PER_SEAT + ACTION_GIVE
-        if is_legal(words, option) and standing(s, (seat + distance) % s.players) < lowest:
-            lowest = standing(s, (seat + distance) % s.players)
+        points = standing(s, (seat + distance) % s.players)
+        if is_legal(words, option) and points < lowest:
+            lowest = points
             action = option
     return action
 
@@ -245,8 +258,8 @@ def pick_steal(s, seat):
             held = line_of(s, other)
             for i in range(s.void[other], s.length[other]):
                 card = s.cards[other, i]
-                gain = worth(s, with_card(mine, card), s.status[seat]) - worth(s, mine, s.status[seat])
-                change = worth(s, held & ~(1 << card), s.status[other]) - worth(s, held, s.status[other])
+                gain = worth(s, with_card(mine, card), is_active(s, seat)) - worth(s, mine, is_active(s, seat))
+                change = worth(s, held & ~(1 << card), is_active(s, other)) - worth(s, held, is_active(s, other))
                 gain += stake(seat, leader, other) * change
                 if gain > best:
                     best = gain
@@ -265,7 +278,7 @@ def pick_discard(s, seat):
         held = line_of(s, other)
         for i in range(s.void[other], s.length[other]):
             card = s.cards[other, i]
-            change = worth(s, held & ~(1 << card), s.status[other]) - worth(s, held, s.status[other])
+            change = worth(s, held & ~(1 << card), is_active(s, other)) - worth(s, held, is_active(s, other))
             if stake(seat, leader, other) * change > best:
                 best = stake(seat, leader, other) * change
                 action = pick_action(s, seat, other, card)
@@ -279,31 +292,35 @@ def pick_swap(s, seat):
     fixed = s.picked_seat
     best = NOTHING
     action = 0
-    for first in range(s.players):
+    for i in range(s.players):
+        first = (seat + i) % s.players
         if s.status[first] == BUSTED or (fixed != NOBODY and first != fixed):
             continue
         first_line = line_of(s, first)
         first_stake = stake(seat, leader, first)
-        first_before = worth(s, first_line, s.status[first])
-        for second in range(0 if fixed != NOBODY else first + 1, s.players):
+        first_before = worth(s, first_line, is_active(s, first))
+        for j in range(0 if fixed != NOBODY else i + 1, s.players):
+            second = (seat + j) % s.players
             if s.status[second] == BUSTED or second == first:
                 continue
             second_line = line_of(s, second)
             second_stake = stake(seat, leader, second)
-            second_before = worth(s, second_line, s.status[second])
-            for i in range(s.void[first], s.length[first]):
-                card = s.cards[first, i]
+            second_before = worth(s, second_line, is_active(s, second))
+            for m in range(s.void[first], s.length[first]):
+                card = s.cards[first, m]
                 if fixed != NOBODY and card != s.picked_card:
                     continue
-                for j in range(s.void[second], s.length[second]):
-                    other = s.cards[second, j]
-                    after = worth(s, with_card(first_line & ~(1 << card), other), s.status[first])
+                for n in range(s.void[second], s.length[second]):
+                    other = s.cards[second, n]
+                    after = worth(s, with_card(first_line & ~(1 << card), other), is_active(s, first))
                     gain = first_stake * (after - first_before)
-                    after = worth(s, with_card(second_line & ~(1 << other), card), s.status[second])
+                    after = worth(s, with_card(second_line & ~(1 << other), card), is_active(s, second))
                     gain += second_stake * (after - second_before)
                     if gain > best:
                         best = gain
-                        action = pick_action(s, seat, first, card) if fixed == NOBODY else pick_action(s, seat, second, other)
+                        action = pick_action(s, seat, first, card)
+                        if fixed != NOBODY:
+                            action = pick_action(s, seat, second, other)
     return action
 
 
@@ -333,7 +350,7 @@ def choose_bonus(s, seat):
     for distance in range(s.players):
         option = (seat + distance) % s.players
         own = mine + (FLIP_SEVEN if distance == 0 else 0)
-        top = -(1 << 40)
+        top = NO_POINTS
         winners = 1
         for d in range(1, s.players):
             other = (seat + d) % s.players
@@ -357,20 +374,22 @@ def choose_bonus(s, seat):
 
 
 @register_jitable
-def end_of_match(s, seat):
-    """Draw or stay where that decides the match, else OPEN.
+def end_of_match(s, seat, words):
+    """Draw or stay where that decides the match or there is no choice, else OPEN.
 
     Stay if banking wins and nobody else is active. Draw while a player who has stayed or can bank would win: staying would
     lose. If banking would share the win, take the better of the share and one more card.
     """
+    if not is_legal(words, ACTION_STAY):
+        return ACTION_DRAW
     mine = standing(s, seat)
-    top = -(1 << 40)
+    top = NO_POINTS
     level = 1
     active = 0
     for distance in range(1, s.players):
         other = (seat + distance) % s.players
         points = standing(s, other)
-        if s.status[other] == ACTIVE:
+        if is_active(s, other):
             active += 1
             if points < s.target:
                 continue
@@ -411,18 +430,11 @@ def target(s, seat, words):
 
 
 @register_jitable
-def forced(s, seat, words):
-    """The decision where all agree: targets, Zero's draw, the end of the match; OPEN where each has his own rule."""
+def choose_count(s, seat, words, key, parameters):
+    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     if s.phase != TURN:
         return target(s, seat, words)
-    if not is_legal(words, ACTION_STAY):
-        return ACTION_DRAW
-    return end_of_match(s, seat)
-
-
-@register_jitable
-def choose_count(s, seat, words, key, parameters):
-    action = forced(s, seat, words)
+    action = end_of_match(s, seat, words)
     if action != OPEN:
         return action
     return ACTION_STAY if add_up(s, line_of(s, seat))[1] >= parameters[0] else ACTION_DRAW
@@ -430,7 +442,10 @@ def choose_count(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_sum(s, seat, words, key, parameters):
-    action = forced(s, seat, words)
+    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
+    if s.phase != TURN:
+        return target(s, seat, words)
+    action = end_of_match(s, seat, words)
     if action != OPEN:
         return action
     return ACTION_STAY if add_up(s, line_of(s, seat))[0] >= parameters[0] else ACTION_DRAW
@@ -438,7 +453,10 @@ def choose_sum(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_risk(s, seat, words, key, parameters):
-    action = forced(s, seat, words)
+    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
+    if s.phase != TURN:
+        return target(s, seat, words)
+    action = end_of_match(s, seat, words)
     if action != OPEN:
         return action
     return ACTION_STAY if count_busting(s, seat) >= parameters[0] * max(1, count_numbers(s)) else ACTION_DRAW
@@ -447,25 +465,32 @@ def choose_risk(s, seat, words, key, parameters):
 @register_jitable
 def choose_ev(s, seat, words, key, parameters):
     """Draw iff the next card is expected to bring more than it costs, over all cards still to come."""
-    action = forced(s, seat, words)
+    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
+    if s.phase != TURN:
+        return target(s, seat, words)
+    action = end_of_match(s, seat, words)
     if action != OPEN:
         return action
+    top = s.totals[(seat + 1) % s.players]
+    for distance in range(2, s.players):
+        top = max(top, s.totals[(seat + distance) % s.players])
     now = float(line_score(s, seat))
+    loss = now - parameters[1] * (top - s.totals[seat])
+    if top + NEAR >= s.target:
+        loss -= parameters[2] * (s.players - 2)
     held = line_of(s, seat)
+    total, numbers = add_up(s, held)
     gain = parameters[0] * (count_cards(s) - count_numbers(s))
-    top = -1000000.0
-    for other in range(s.players):
-        if other != seat:
-            top = max(top, float(s.totals[other]) + parameters[4] * line_score(s, other))
-    behind = top - s.totals[seat] - parameters[4] * now
-    loss = parameters[1] * now - parameters[2] * behind
-    if top + parameters[4] * 0.0 >= s.target - parameters[3]:
-        loss -= parameters[5] * (s.players - 2)
     for card in range(FIRST_MODIFIER):
         n = count_next(s, card)
         if n > 0:
-            new = with_card(held, card)
-            gain += -n * loss if new == BUST else n * (worth(s, new, ACTIVE) - now)
+            line = with_card(held, card)
+            if line == BUST:
+                gain -= n * loss
+            elif card == UNLUCKY_7 or line & PAIR == PAIR:
+                gain += n * (worth(s, line, True) - now)
+            else:
+                gain += n * (appraise(s, line, total + value_of(card), numbers + 1.0, True) - now)
     return ACTION_DRAW if gain > 0.0 else ACTION_STAY
 
 
@@ -476,9 +501,10 @@ POLICIES = (
     Policy("risk", choose_risk, "stays when the next number card busts with probability p", {"p": 0.24}),
     Policy(
         "ev", choose_ev,
-        "draws iff the next card is worth more than it may cost; an action or modifier drawn counts as `card` points, and with"
-        " the target reached and a lead of `lead` points it stays",
-        {"card": 8.0, "risk": 1.0, "chase": 0.0, "near": 30.0, "line": 0.0, "push": 0.0},
+        "draws iff the next card is expected to bring more than a bust costs: an action or modifier counts as `card` points; of"
+        " the loss go `chase` times the points behind the best opponent, and `rush` for each opponent but one when that one is"
+        " near the target",
+        {"card": 10.0, "chase": 0.1, "rush": 4.0},
     ),
 )  # fmt: skip
 ALIASES = {"count3": "count(3)", "sum26": "sum(26)", "risk24": "risk(.24)"}

@@ -104,6 +104,7 @@ BOUNDS = {
     "flipper": _NO_SEATS, "bonus": _NO_SEATS, "picked_seat": _NO_SEATS, "picked_card": (0, LINE_KINDS - 1),
     "depth": (0, MAX_AGENDA), "queued": (0, MAX_QUEUE), "drawn": (0, DECK_SIZE), "deck_size": (0, DECK_SIZE),
     "ordered": (0, DECK_SIZE), "status": (0, BUSTED), "void": (0, MAX_LINE), "length": (0, MAX_LINE),
-    "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1), "cards": (0, LINE_KINDS - 1), "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
+    "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1), "cards": (0, LINE_KINDS - 1),
+    "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
     "unseen": (0, max(COPIES)), "discard": (0, max(COPIES)), "deck": (0, KINDS - 1), "shuffles": (0, 2**31 - 1),
 }  # fmt: skip

@@ -6,7 +6,7 @@ from numba.extending import register_jitable
 from card_envs.engine.random import popcount
 from card_envs.games.french_deck import ACE, EMPTY, IN_SUIT, KING, ONE, SUIT, bit, holds, of_rank
 from card_envs.games.rummy.actions import ACTION_RUN, ACTION_SET, ALL_FOUR, HIGH_ACE, PER_RANK, PER_SUIT, RUN_INDEX
-from card_envs.games.rummy.state import RUN, SET, UNIVERSAL
+from card_envs.games.rummy.state import NO_CARD, RUN, SET, UNIVERSAL
 
 
 @register_jitable
@@ -133,8 +133,8 @@ def mask_sets(s, hand, needed, alone, mask):
                 index = PER_RANK * rank + missing
                 cards = set_cards(index)
                 if cards & ~hand == EMPTY and cards & needed == needed:
-                    left = size - popcount(cards)
-                    if left != 1 or alone < 0 or holds(cards, alone) or fits(s, alone) or set_makes_room(index, alone):
+                    stuck = size - popcount(cards) == 1 and alone != NO_CARD and not holds(cards, alone)
+                    if not stuck or fits(s, alone) or set_makes_room(index, alone):
                         mask[ACTION_SET + index] = 1
 
 
@@ -152,8 +152,8 @@ def mask_runs(s, hand, needed, alone, mask):
                 while high <= HIGH_ACE and high - low < IN_SUIT and holds(ranks, high):
                     cards = span(suit, low, high)
                     if cards & needed == needed:
-                        left = size - (high - low + 1)
-                        if left != 1 or alone < 0 or holds(cards, alone) or fits(s, alone) or run_makes_room(s, suit, low, high, alone):
+                        stuck = size - (high - low + 1) == 1 and alone != NO_CARD and not holds(cards, alone)
+                        if not stuck or fits(s, alone) or run_makes_room(s, suit, low, high, alone):
                             mask[ACTION_RUN + PER_SUIT * suit + RUN_INDEX[low, high]] = 1
                     high += 1
             threes = threes >> np.uint64(1)

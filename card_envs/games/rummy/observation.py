@@ -1,4 +1,4 @@
-"""What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, and of the other hands what is known (R30)."""
+"""What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, what is known of other hands (R30)."""
 
 import numpy as np
 from numba.extending import register_jitable

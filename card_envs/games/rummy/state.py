@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from card_envs.engine.game import Option
+from card_envs.engine.game import Option, OptionValue
 from card_envs.games.french_deck import DECK_SIZE
 
 DRAW, PLAY, OVER = range(3)
@@ -33,7 +33,7 @@ OPTIONS = (
            choices=("each", "once")),
     Option("max_deals", 100, "deals after which the match is cut off (R10)", 1, 1_000_000),
 )  # fmt: skip
-PRESETS = {
+PRESETS: dict[str, dict[str, OptionValue]] = {
     "basic": {},
     "rummy500": {"pile": "spread", "aces": "universal", "scoring": "laid", "target": 500},
 }

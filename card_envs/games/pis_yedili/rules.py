@@ -1,0 +1,271 @@
+"""Pis Yedili – the rules, as functions over one record (``state.STATE``). # P15 is a number of RULES.md."""
+
+import numpy as np
+from numba.extending import register_jitable
+
+from card_envs.engine.random import popcount, shuffle
+from card_envs.games.french_deck import (
+    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck, of_rank, of_suit,
+)  # fmt: skip
+from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
+from card_envs.games.pis_yedili.state import (
+    ACE as ACE_PHASE, DRAWN, HAND_SIZE, LEAD, NO_CARD, NO_SUIT, NOBODY, OVER, SEVENS, SUIT as SUIT_PHASE, TURN,
+)  # fmt: skip
+
+CLUBS = 0
+PENALTY = 3  # cards for each open seven (P14)
+
+# ---- cards
+
+
+@register_jitable
+def points_of(rank):
+    """P25: J 25, 7 20, A 15, K and Q 10, the others their number."""
+    if rank == JACK:
+        return 25
+    if rank == SEVEN:
+        return 20
+    if rank == ACE:
+        return 15
+    if rank == QUEEN or rank == KING:
+        return 10
+    return rank + 1
+
+
+@register_jitable
+def sum_hand(hand):
+    """P25: the points of a hand."""
+    points = 0
+    for rank in range(IN_SUIT):
+        points += points_of(rank) * popcount(np.uint64(hand) & of_rank(rank))
+    return points
+
+
+@register_jitable
+def give_card(s, seat):
+    """The next card of the stock goes to the hand of ``seat``."""
+    s.hands[seat] = np.uint64(s.hands[seat]) | bit(s.deck[s.drawn])
+    s.drawn += 1
+
+
+# ---- what may be done
+
+
+@register_jitable
+def playable(s, seat):
+    """The cards that ``seat`` may play now, as a set: the table of legal sets, column ``play``."""
+    hand = np.uint64(s.hands[seat])
+    jacks = of_rank(JACK)
+    if s.phase == LEAD:  # P3, P4
+        return hand & of_suit(CLUBS)
+    if s.phase == SEVENS:  # P14
+        return hand & of_rank(SEVEN)
+    if s.phase == SUIT_PHASE:
+        return EMPTY
+    if s.phase == ACE_PHASE:  # P18
+        return hand & (of_suit(s.suit) | of_rank(ACE) | jacks)
+    rank = s.top % IN_SUIT
+    if rank == JACK:  # P11, P13: on a jack the named suit, no jack
+        return hand & of_suit(s.suit) & ~jacks
+    return hand & (of_suit(s.suit) | of_rank(rank) | jacks)
+
+
+@register_jitable
+def action_mask(s, mask):
+    """Set the legal actions of the seat to move in ``mask``, which is all zero."""
+    if s.phase == SUIT_PHASE:  # P12
+        for suit in range(4):
+            mask[ACTION_SUIT + suit] = 1
+        return
+    cards = playable(s, s.to_move)
+    for card in range(DECK_SIZE):
+        mask[card] = (cards >> np.uint64(card)) & ONE
+    if s.phase == SEVENS:
+        mask[ACTION_TAKE] = 1
+    elif s.phase == TURN:  # P7
+        mask[ACTION_DRAW] = 1
+    elif s.phase == LEAD:  # P4
+        mask[ACTION_DRAW] = cards == EMPTY
+    else:
+        mask[ACTION_PASS] = 1  # P8, P9, P18
+        mask[ACTION_DRAW] = s.phase == DRAWN and cards == EMPTY
+
+
+# ---- what happens
+
+
+@register_jitable
+def begin_deal(s):
+    """P19: a newly shuffled deck, a given order on top; seven cards each, one at a time from the dealer's left."""
+    build_deck(s)
+    s.pile_size = 0
+    s.seen = EMPTY
+    s.top = NO_CARD
+    s.suit = NO_SUIT
+    s.sevens = 0
+    s.direction = 1  # P22
+    for seat in range(s.players):
+        s.hands[seat] = EMPTY
+    leader = (s.dealer + 1) % s.players
+    seat = leader
+    for _ in range(HAND_SIZE * s.players):
+        give_card(s, seat)
+        seat = 0 if seat + 1 == s.players else seat + 1
+    s.to_move = leader  # P2
+    s.phase = LEAD
+    s.lap = s.players if s.club_lap else 1  # P3, P6
+
+
+@register_jitable
+def end_deal(s, factor, winners_sum):
+    """P25, P24: who has the lowest hand (``winners_sum``) scores 0, the others ``factor`` times theirs."""
+    for seat in range(s.players):
+        points = sum_hand(s.hands[seat])
+        s.scores[seat] = 0 if points == winners_sum else factor * points
+        s.totals[seat] += s.scores[seat]
+    s.finished += 1
+    s.sevens = 0
+    if s.finished == s.deals or s.single_deal:  # P27
+        s.over = 1
+        s.phase = OVER
+        s.to_move = NOBODY
+        s.suit = NO_SUIT
+    else:
+        s.deal += 1
+        s.dealer = (s.dealer + 1) % s.players
+        begin_deal(s)
+
+
+@register_jitable
+def go_out(s, rank):
+    """P23: a hand is empty; a last 7 counts three times, a last jack twice."""
+    end_deal(s, 3 if rank == SEVEN else 2 if rank == JACK else 1, 0)
+
+
+@register_jitable
+def run_out(s):
+    """P24: the stock is empty; the lowest hand wins, all lowest if there are several."""
+    lowest = sum_hand(s.hands[0])
+    for seat in range(1, s.players):
+        lowest = min(lowest, sum_hand(s.hands[seat]))
+    end_deal(s, 1, lowest)
+
+
+@register_jitable
+def draw(s, seat):
+    """One card from the stock; whether it was the last (P24)."""
+    give_card(s, seat)
+    return s.drawn == s.deck_size
+
+
+@register_jitable
+def pass_on(s, seats):
+    """The turn goes on by so many seats."""
+    seat = s.to_move
+    for _ in range(seats):
+        seat += s.direction
+        if seat == s.players:
+            seat = 0
+        elif seat < 0:
+            seat = s.players - 1
+    s.to_move = seat
+    s.phase = SEVENS if s.sevens > 0 else TURN
+
+
+@register_jitable
+def play(s, card):
+    """A card goes from the mover's hand to the pile; then its effect."""
+    seat = s.to_move
+    rank = card % IN_SUIT
+    s.hands[seat] = np.uint64(s.hands[seat]) & ~bit(card)
+    s.seen = np.uint64(s.seen) | bit(card)
+    s.pile[s.pile_size] = card
+    s.pile_size += 1
+    s.top = card
+    s.suit = card // IN_SUIT
+    if np.uint64(s.hands[seat]) == EMPTY:
+        go_out(s, rank)
+    elif s.phase == LEAD:  # P5: no effect
+        s.lap -= 1
+        pass_on(s, 1)
+        if s.lap > 0:
+            s.phase = LEAD
+    elif rank == JACK:  # P12
+        s.suit = NO_SUIT
+        s.phase = SUIT_PHASE
+    elif rank == ACE:  # P18
+        s.phase = ACE_PHASE
+    elif rank == EIGHT:  # P20
+        pass_on(s, 2)
+    else:
+        if rank == SEVEN:  # P14
+            s.sevens += 1
+        elif rank == TEN:  # P21
+            s.direction = -s.direction
+        pass_on(s, 1)
+
+
+@register_jitable
+def take_penalty(s):
+    """P14–P16: three cards for each open seven; P17: as many as the stock has."""
+    for _ in range(PENALTY * s.sevens):
+        if draw(s, s.to_move):
+            run_out(s)
+            return
+    s.sevens = 0
+    if s.penalty_keeps_turn:  # P15
+        s.phase = DRAWN
+    else:
+        pass_on(s, 1)
+
+
+# ---- what the engine calls
+
+
+@register_jitable
+def init(s):
+    """Deal the first deal; the options, the key and a given order are already in ``s``."""
+    s.deal = 1
+    s.dealer = s.players - 1
+    begin_deal(s)
+
+
+@register_jitable
+def step(s, action):
+    """Play a legal action of the seat to move, and go on to the next decision."""
+    if action < ACTION_DRAW:
+        play(s, action)
+    elif action == ACTION_DRAW:
+        if draw(s, s.to_move):
+            run_out(s)
+        elif s.phase == TURN:
+            s.phase = DRAWN
+    elif action == ACTION_TAKE:
+        take_penalty(s)
+    elif action == ACTION_PASS:
+        pass_on(s, 1)
+    else:
+        s.suit = action - ACTION_SUIT
+        pass_on(s, 1)
+
+
+@register_jitable
+def redeal(s, seat, key):
+    """P29: the unseen cards, shuffled, over the other hands, which keep their sizes, and the stock; with a new key."""
+    s.key = key
+    s.ordered = 0
+    first = s.drawn
+    for other in range(s.players):
+        if other != seat:
+            for card in range(DECK_SIZE):
+                if (np.uint64(s.hands[other]) >> np.uint64(card)) & ONE:
+                    first -= 1
+                    s.deck[first] = card
+    shuffle(s.deck, first, s.deck_size, key, DECK_SIZE)
+    for other in range(s.players):
+        if other != seat:
+            size = popcount(np.uint64(s.hands[other]))
+            s.hands[other] = EMPTY
+            for _ in range(size):
+                s.hands[other] = np.uint64(s.hands[other]) | bit(s.deck[first])
+                first += 1
