@@ -155,7 +155,7 @@ class Batch:
             ValueError: a wrong shape or dtype, a NaN.
         """
         self._actions[:] = self._integers(actions, "actions")
-        illegal = np.flatnonzero(~self._legal(self._actions))
+        illegal = np.flatnonzero(~self._legal(self._actions, self._rows))
         if len(illegal):
             raise IllegalAction(self._explain(illegal))
         self._run(self._rows)
@@ -347,9 +347,10 @@ class Batch:
         """A call without arguments that carries out ``_actions`` in all rows: the fastest way to step a batch of one."""
         return partial(self._step, self._states, self._template, self._identity, self._keys, self._rows, *self._rest)
 
-    def _legal(self, actions: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _legal(self, actions: NDArray[np.int64], which: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether ``actions`` [n] are legal in the rows ``which`` [n]."""
         legal: NDArray[np.bool_] = (actions >= 0) & (actions < self.num_actions)
-        legal &= self._mask[self._rows, np.where(legal, actions, 0)] != 0
+        legal &= self._mask[which, np.where(legal, actions, 0)] != 0
         return legal
 
     def _explain(self, illegal: NDArray[np.int64]) -> str:

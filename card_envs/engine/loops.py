@@ -24,6 +24,7 @@ WIN, SCORE, MARGIN = range(3)  # reward modes
 AUTO_RESET, REWARD, SHOW, SETTINGS = range(4)
 # the columns of `identity`
 SEED, ROW, MATCH, DECISION, IDENTITY = range(5)
+SEATS = 16  # more than any game has
 
 
 @register_jitable
@@ -36,9 +37,9 @@ def begin_match(s, identity, keys, r):
 
 
 @register_jitable
-def decision_key(identity, keys, r):
-    """The stream of one decision: keyed by the match and the decision's number in it, which is one seat's; not by the deck."""
-    return stream(keys[r], identity[r, DECISION])
+def decision_key(identity, keys, r, seat):
+    """The stream of one decision: keyed by (match, seat, decision number), apart from the deck's."""
+    return stream(keys[r], identity[r, DECISION] * SEATS + seat)
 
 
 @register_jitable
@@ -178,7 +179,7 @@ def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
             r = rows[n]
             if who[r] == index:
                 s = states[r]
-                actions[r] = choose(s, s.to_move, words[r], decision_key(identity, keys, r), parameters)
+                actions[r] = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
         return 0
 
     return Loop(f"choose_{name}", act, (choose, decision_key))
@@ -231,7 +232,7 @@ def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
                 for w in range(words.shape[1]):
                     words[r, w] = 0
                 action_mask(s, mask[r])
-                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r), parameters)
+                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
                 identity[r, DECISION] += 1
                 play(s, action)
                 if s.over:

@@ -166,7 +166,7 @@ class Learner:
         which = batch._rows if rows is None else rows
         outcome = self._outcome()
         batch._actions[:] = given
-        legal = batch._legal(given)[which]
+        legal = batch._legal(given[which], which)
         bad = which[~legal]
         self._play(which[legal].copy(), outcome)
         if len(bad):

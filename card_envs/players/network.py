@@ -104,6 +104,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file through a temporary one beside it."""
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
+            os.chmod(file.name, 0o644)  # a temporary file is its maker's alone
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -140,18 +141,21 @@ def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
     if metadata["format"] != FORMAT:
         raise ValueError(f"{path}: its format is {metadata['format']!r}, this package reads {FORMAT!r}")
     activation = metadata["network"].get("activation")
-    if activation not in ACTIVATIONS:
+    if activation not in tuple(ACTIVATIONS):  # it may be of any type
         raise ValueError(f"{path}: unknown activation {activation!r} (known: {', '.join(ACTIVATIONS)})")
     return Network(_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
 
 
 def _layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
     """The tensors in order, every shape checked against the one before."""
-    size = sum(int(width) for _, width in metadata["observation"])
+    try:
+        size = sum(int(width) for _, width in metadata["observation"])
+    except (TypeError, ValueError):
+        raise ValueError(f"{path}: 'observation' in its metadata is no list of (name, size)") from None
     layers = []
     for number in range(len(tensors) // 2):
         weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
-        if weight is None or bias is None or weight.shape != (len(bias), size):
+        if weight is None or bias is None or bias.ndim != 1 or weight.shape != (len(bias), size):
             raise ValueError(f"{path}: layer {number} is missing or has a wrong shape")
         if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in (weight, bias)):
             raise ValueError(f"{path}: layer {number} is not of finite float32 numbers")

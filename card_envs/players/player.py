@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
-from card_envs.engine.game import Game, OptionValue, Policy
+from card_envs.engine.game import Game, IllegalAction, OptionValue, Policy
 from card_envs.engine.random import match_key, mix
 from card_envs.engine.table import Table
 
@@ -68,7 +68,7 @@ class Decisions:
     @cached_property
     def key(self) -> NDArray[np.uint64]:
         with np.errstate(over="ignore"):
-            key: NDArray[np.uint64] = loops.decision_key(self._batch.identity(), self._batch._keys, self._rows)
+            key: NDArray[np.uint64] = loops.decision_key(self._batch.identity(), self._batch._keys, self._rows, self.seat)
         return key
 
     def tables(self) -> list[Table]:
@@ -116,7 +116,10 @@ class Function:
 def seat_players(
     batch: Batch, rows: NDArray[np.int64], who: NDArray[np.int8], players: list[Player], actions: NDArray[np.int64]
 ) -> None:
-    """Write into ``actions`` [size] what the players choose: in each of ``rows`` it is ``players[who[row]]`` who is to move."""
+    """Write into ``actions`` [size] what the players choose: in each of ``rows`` it is ``players[who[row]]`` who is to move.
+
+    ``IllegalAction`` names a player whose answer is not legal; ``ValueError`` one whose answer is none.
+    """
     for index, player in enumerate(players):
         if isinstance(player, BuiltIn):
             batch.choose(player.policy.name, player.parameters, actions, rows, who, index)
@@ -124,6 +127,9 @@ def seat_players(
             mine = rows[who[rows] == index]
             if len(mine):
                 actions[mine] = checked(player.act(Decisions(batch, mine)), len(mine), player)
+                legal = batch._legal(actions[mine], mine)
+                if not legal.all():
+                    raise IllegalAction(f"{player!r}: {batch._explain(mine[~legal])}")
 
 
 def checked(actions: object, n: int, player: Player) -> NDArray[np.int64]:

@@ -1,0 +1,133 @@
+"""What a run leaves on disk: networks to play with, and the state to go on from."""
+
+from __future__ import annotations
+
+import io
+import random
+from collections import deque
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecMonitor
+from torch import nn
+
+from card_envs.engine.game import Game, OptionValue
+from card_envs.envs.sb3 import CardVecEnv
+from card_envs.players.network import FORMAT, Network, observation_layout, write_atomically
+
+STATE = "card_envs.training/1"
+
+Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
+
+
+def layers_of(model: MaskablePPO) -> Layers:
+    """The policy's linear layers, from the observation to the logits; copies."""
+    modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
+    linear = [module for module in modules if isinstance(module, nn.Linear)]
+    return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
+
+
+def blank_network(
+    game: Game,
+    options: Mapping[str, OptionValue],
+    hidden: list[int],
+    activation: str,
+    command: str = "",
+    *,
+    deterministic: bool = True,
+) -> Network:
+    """A network of the right shape and metadata, whose layers are zero: it finds all legal actions equally good."""
+    layout = observation_layout(game, options)
+    widths = [sum(size for _, size in layout), *hidden, game.num_actions(int(options["players"]))]
+    layers = [(np.zeros((n, m), np.float32), np.zeros(n, np.float32)) for m, n in pairwise(widths)]
+    metadata: dict[str, Any] = {
+        "format": FORMAT,
+        "game": game.name,
+        "version": game.version,
+        "options": dict(options),
+        "observation": layout,
+        "network": {"activation": activation, "hidden": list(hidden), "actions": widths[-1]},
+        "command": command,
+        "evaluation": {},
+    }
+    return Network(layers, metadata, deterministic=deterministic, name="the agent")
+
+
+def save_state(path: Path, model: MaskablePPO, run: Mapping[str, Any], best: float | None) -> None:
+    """Write all that the rest of the run depends on, atomically: taken between two rollouts, it goes on to the bit.
+
+    ``run``: the run's arguments. ``best``: the best evaluation so far.
+    """
+    monitor, env = _environments(model)
+    kind, words, position, gauss, cached = np.random.get_state()  # noqa: NPY002 (SB3 draws from it)
+    state = {
+        "format": STATE,
+        "run": dict(run),
+        "best": best,
+        "policy": model.policy.state_dict(),
+        "optimizer": model.policy.optimizer.state_dict(),
+        "num_timesteps": model.num_timesteps,
+        "n_updates": model._n_updates,
+        "random": {
+            "torch": torch.get_rng_state(),
+            "numpy": (kind, cast(Any, words).tolist(), position, gauss, cached),
+            "python": random.getstate(),
+        },
+        "environment": {
+            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.state()],
+            "observation": torch.from_numpy(cast(Any, model._last_obs).copy()),
+            "starts": torch.from_numpy(cast(Any, model._last_episode_starts).copy()),
+            "returns": torch.from_numpy(monitor.episode_returns.copy()),
+            "lengths": torch.from_numpy(monitor.episode_lengths.copy()),
+            "episodes": monitor.episode_count,
+            "finished": [[float(info["r"]), int(info["l"]), float(info["t"])] for info in model.ep_info_buffer or ()],
+        },
+    }
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    write_atomically(path, buffer.getvalue())
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """What :func:`save_state` wrote: tensors and plain values, no code. ``ValueError`` for anything else."""
+    try:
+        state = torch.load(path, weights_only=True)
+    except Exception as error:  # torch raises whatever its parsers meet in a broken file
+        raise ValueError(f"{path}: no readable state of a training run ({str(error).splitlines()[0]})") from None
+    if not isinstance(state, dict) or state.get("format") != STATE:
+        raise ValueError(f"{path}: no state of a training run of this version ({STATE})")
+    return state
+
+
+def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
+    """Bring a new model, made with the same arguments, to a saved state."""
+    monitor, env = _environments(model)
+    model.policy.load_state_dict(state["policy"])
+    model.policy.optimizer.load_state_dict(state["optimizer"])
+    model.num_timesteps = state["num_timesteps"]
+    model._n_updates = state["n_updates"]
+    held = state["environment"]
+    env.learner.restore([part.numpy().tobytes() for part in held["learner"]])
+    model._last_obs = held["observation"].numpy()
+    model._last_episode_starts = held["starts"].numpy()
+    monitor.episode_returns = held["returns"].numpy()
+    monitor.episode_lengths = held["lengths"].numpy()
+    monitor.episode_count = held["episodes"]
+    finished = [{"r": r, "l": length, "t": t} for r, length, t in held["finished"]]
+    model.ep_info_buffer = deque(finished, maxlen=model._stats_window_size)
+    model.ep_success_buffer = deque(maxlen=model._stats_window_size)  # these games report none
+    torch.set_rng_state(state["random"]["torch"])
+    kind, words, position, gauss, cached = state["random"]["numpy"]
+    np.random.set_state((kind, np.array(words, np.uint32), position, gauss, cached))  # noqa: NPY002
+    random.setstate(state["random"]["python"])
+
+
+def _environments(model: MaskablePPO) -> tuple[VecMonitor, CardVecEnv]:
+    monitor = cast(VecMonitor, model.env)
+    return monitor, cast(CardVecEnv, monitor.venv)

@@ -1,0 +1,57 @@
+"""How the agent does against the players that everybody can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from card_envs.arena import Duel, duel
+from card_envs.engine.game import Game, OptionValue
+from card_envs.players import Player
+
+
+def yardsticks(game: Game, *others: str) -> list[str]:
+    """Whom an agent is measured against: ``random``, the game's named policies, its default opponent, and ``others``."""
+    return list(dict.fromkeys(["random", *game.aliases, game.default_opponent, *others]))
+
+
+def evaluate(
+    agent: Player,
+    game: Game,
+    options: Mapping[str, OptionValue],
+    against: list[str],
+    *,
+    deal_list: str,
+    seed: int,
+    matches: int,
+) -> dict[str, Duel]:
+    """One ``agent`` among equals of each spec, all on the same deals of ``deal_list``."""
+    return {spec: duel(game, agent, spec, matches=matches, deal_list=deal_list, seed=seed, **options) for spec in against}
+
+
+def as_metadata(duels: Mapping[str, Duel], **about: Any) -> dict[str, Any]:
+    """An evaluation as a checkpoint stores it: ``share[spec]`` is [mean, low, high]."""
+    shares = {spec: [round(x, 4) for x in (d.share.mean, d.share.low, d.share.high)] for spec, d in duels.items()}
+    return {**about, "share": shares}
+
+
+def one_line(duels: Mapping[str, Duel]) -> str:
+    """The shares in percent with half their intervals: ``random 98.1±.6  ev 47.0±2.2``."""
+    return "  ".join(f"{spec} {100 * d.share.mean:.1f}±{50 * (d.share.high - d.share.low):.1f}" for spec, d in duels.items())
+
+
+def as_table(duels: Mapping[str, Duel]) -> Table:
+    """The final report, for a terminal."""
+    some = next(iter(duels.values()))
+    table = Table(caption=f"{some.matches:,} matches each", caption_justify="left")
+    for heading in ("against", "wins %", "95 % interval", f"a fair share: {100 * some.fair:.1f} %", "points ahead"):
+        table.add_column(heading, justify="left" if heading == "against" else "right")
+    for spec, d in duels.items():
+        low, high = max(d.share.low, 0.0), min(d.share.high, 1.0)
+        verdict = "better" if low > d.fair else "worse" if high < d.fair else "inside the interval"
+        table.add_row(
+            spec, f"{100 * d.share.mean:.1f}", f"{100 * low:.1f} … {100 * high:.1f}", verdict, f"{d.margin.mean:+.1f}"
+        )  # fmt: skip
+    return table

@@ -1,0 +1,89 @@
+"""The settings of training: data, from ``settings.toml`` and the command line."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from card_envs.engine.batch import REWARDS
+from card_envs.engine.game import Game, unknown
+from card_envs.players.network import ACTIVATIONS
+
+FILE = Path(__file__).with_name("settings.toml")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One run's settings; ``settings.toml`` says what they mean. ``ValueError`` for a value out of range."""
+
+    n_envs: int
+    n_steps: int
+    batch_size: int
+    n_epochs: int
+    learning_rate: float
+    clip_range: float
+    ent_coef: float
+    ent_coef_end: float
+    gamma: float
+    gae_lambda: float
+    vf_coef: float
+    max_grad_norm: float
+    hidden: list[int]
+    activation: str
+    reward: str
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            allowed = _allowed(name, value)
+            if allowed:
+                raise ValueError(f"setting {name} = {value!r}: allowed is {allowed}")
+        if self.batch_size < 2 or self.rollout % self.batch_size:
+            raise ValueError(
+                f"setting batch_size = {self.batch_size}: allowed is a divisor over 1 of n_envs * n_steps = {self.rollout}"
+            )
+
+    @property
+    def rollout(self) -> int:
+        """Decisions in a rollout."""
+        return self.n_envs * self.n_steps
+
+
+_WORDS: dict[str, Iterable[str]] = {"activation": ACTIVATIONS, "reward": REWARDS}
+_TYPES = {field.name: str(field.type) for field in fields(Settings)}
+_POSITIVE = ("learning_rate", "clip_range", "max_grad_norm")
+_SHARES = ("gamma", "gae_lambda", "clip_range")
+
+
+def _allowed(name: str, value: Any) -> str:
+    """What is allowed as this setting, if ``value`` is not; else an empty string."""
+    if name in _WORDS:
+        return "" if value in _WORDS[name] else " or ".join(_WORDS[name])
+    if name == "hidden":
+        widths = isinstance(value, list) and all(type(width) is int and width >= 1 for width in value)
+        return "" if widths else "a list of whole numbers from 1, as [128, 128]"
+    if _TYPES[name] == "int":
+        return "" if type(value) is int and value >= 1 else "a whole number from 1"
+    low, high = (1e-12 if name in _POSITIVE else 0.0), (1.0 if name in _SHARES else 1e6)
+    number = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
+    return "" if number else f"a number {'over' if name in _POSITIVE else 'from'} 0" + (" to 1" if name in _SHARES else "")
+
+
+def settings_of(game: Game, changes: Iterable[str] = ()) -> Settings:
+    """The settings for a game, with changes like ``"learning_rate=1e-4"``."""
+    table = tomllib.loads(FILE.read_text())
+    values: dict[str, Any] = table["default"] | table.get(game.name, {})
+    for change in changes:
+        name, equals, text = change.partition("=")
+        if not equals:
+            raise ValueError(f"--set {change!r}: expected is NAME=VALUE, as n_envs=32")
+        if name not in _TYPES:
+            raise unknown("setting", name, _TYPES)
+        try:
+            values[name] = ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            values[name] = text  # a word
+    return Settings(**values)
