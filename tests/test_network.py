@@ -135,7 +135,7 @@ def flat(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
 
 
 def scalar(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
-    tensors["0.bias"] = np.float32(1.0).reshape(())
+    tensors["0.bias"] = np.array(1.0, np.float32)
 
 
 def missing(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
