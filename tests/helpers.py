@@ -41,6 +41,13 @@ def some_options(name: str) -> list[Options]:
     return [{"players": counts[i % len(counts)], **sets[i % len(sets)]} for i in range(max(len(counts), len(sets)))]
 
 
+def door_options(name: str) -> list[Options]:
+    """What the doors' own test kits run with: 2, 3, 4, many and the most players, with every variant."""
+    game = card_envs.game(name)
+    most = game.players[-1]
+    return [{"players": players, **variant} for players in sorted({2, 3, 4, 2 * most // 3, most}) for variant in variants(game)]
+
+
 def label(value: object) -> str:
     """A test id: ``4-brutal=True`` for ``{"players": 4, "brutal": True}``."""
     if isinstance(value, dict):
@@ -51,14 +58,26 @@ def label(value: object) -> str:
 # ---- playing
 
 
-def play_on(table: Table, rng: random.Random, eager: float = 0.0) -> Iterator[str]:
-    """Play random legal actions until the match is over; each is yielded before it is played.
+def play_a_card(legal: list[str], rng: random.Random) -> str:
+    """Pis Yedili: any card that fits; with uniformly random actions most deals end by an empty stock."""
+    return rng.choice([action for action in legal if action.startswith("play ")] or legal)
 
-    With probability ``eager`` the first of the legal actions is taken instead: that keeps matches busy (Flip 7: draw).
+
+# what a player does who keeps matches busy, given the legal actions
+BUSY: dict[str, Callable[[list[str], random.Random], str]] = {
+    "flip7": lambda legal, rng: legal[0],  # draw
+    "pis_yedili": play_a_card,
+}
+
+
+def play_on(table: Table, rng: random.Random, eager: float = 0.0) -> Iterator[str]:
+    """Play random legal actions, or with probability ``eager`` busy ones, until the match is over.
+
+    Each is yielded before it is played.
     """
     while not table.is_over:
         legal = table.legal_actions()
-        action = legal[0] if rng.random() < eager else rng.choice(legal)
+        action = BUSY[table.game.name](legal, rng) if rng.random() < eager else rng.choice(legal)
         yield action
         table.play(action)
 
@@ -75,7 +94,20 @@ def flip7_cards(state: dict[str, Any]) -> Counter[str]:
     return cards
 
 
-CARDS_OF: dict[str, Callable[[dict[str, Any]], Counter[str]]] = {"flip7": flip7_cards}
+def pis_yedili_cards(state: dict[str, Any]) -> Counter[str]:
+    """Every card of a Pis Yedili table: in the stock, the pile, or a hand."""
+    return sum(map(Counter, state["hands"]), Counter(state["deck"]) + Counter(state["pile"]))
+
+
+def ten_draws() -> list[str]:
+    """A Pis Yedili deck for six players: neither the leader nor the stock has a club, so the first ten draws end the deal."""
+    cards = card_envs.game("pis_yedili").cards
+    clubs, others = [card for card in cards if card[1] == "c"], [card for card in cards if card[1] != "c"]
+    hands = [others[:7], clubs[:7], [*clubs[7:], others[7]], others[8:15], others[15:22], others[22:29]]
+    return [hands[seat][number] for number in range(7) for seat in range(6)] + others[29:]
+
+
+CARDS_OF: dict[str, Callable[[dict[str, Any]], Counter[str]]] = {"flip7": flip7_cards, "pis_yedili": pis_yedili_cards}
 
 # ---- SplitMix64 in plain Python, to compare the engine's with
 

@@ -19,17 +19,11 @@ from pettingzoo.utils.env_logger import EnvLogger
 import card_envs
 from card_envs import IllegalAction, flip7_v0
 from card_envs.envs import aec
-from tests.helpers import GAMES, Options, label, variants
+from tests.helpers import GAMES, Options, door_options, label, ten_draws
 
 REWARDS = ("win", "score", "margin")
 KINDS = ("env", "raw_env")
-CASES = [
-    (name, {"players": players, **variant})
-    for name in GAMES
-    for players in (2, 3, 4, 8, 12)
-    if players in card_envs.game(name).players
-    for variant in variants(card_envs.game(name))
-]
+CASES = [(name, options) for name in GAMES for options in door_options(name)]
 every_case = pytest.mark.parametrize(("name", "options"), CASES, ids=label)
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_game = pytest.mark.parametrize("name", GAMES)
@@ -134,8 +128,9 @@ def test_every_agent_sees_the_table_at_any_time(name: str, options: Options, kin
     assert set(env.truncations.values()) == {False}
 
 
-def test_what_was_handed_out_stays_as_it_was(seed: int) -> None:
-    env = flip7_v0.env(players=3)
+@every_game
+def test_what_was_handed_out_stays_as_it_was(name: str, seed: int) -> None:
+    env = make(name, players=3)
     env.reset(seed=seed)
     kept = [(env.last(), env.observe("player_2"), env.rewards, env.terminations, env.truncations)]
     copies = copy.deepcopy(kept)
@@ -262,16 +257,17 @@ def test_a_technical_cap_truncates_and_pays_the_ranking(kind: str, seed: int) ->
 # ---- identities, copies
 
 
-def test_reset_deals_the_match_of_the_seed_and_then_the_next() -> None:
+@every_game
+def test_reset_deals_the_match_of_the_seed_and_then_the_next(name: str) -> None:
     def opening(env: Any) -> Any:
         return [env.observe(agent) for agent in env.agents], env.agent_selection, play(env, random.Random(1), 30)
 
     def opening_of(identity: tuple[int, int, int]) -> Any:
-        env = flip7_v0.env(players=3)
+        env = make(name, players=3)
         env.reset(seed=identity)
         return opening(env)
 
-    env = flip7_v0.env(players=3)
+    env = make(name, players=3)
     env.reset(seed=11)
     assert_same(opening(env), opening_of((11, 0, 0)))
     env.reset()
@@ -280,10 +276,23 @@ def test_reset_deals_the_match_of_the_seed_and_then_the_next() -> None:
     assert_same(opening(env), opening_of((11, 0, 2)))
     env.reset(seed=np.int64(11))
     assert_same(opening(env), opening_of((11, 0, 0)))
-    unseeded = flip7_v0.env(players=3), flip7_v0.env(players=3)
+    unseeded = make(name, players=3), make(name, players=3)
     for one in unseeded:
         one.reset()
     assert unseeded[0]._identity != unseeded[1]._identity, "never seeded means entropy"
+
+
+def test_reset_takes_a_deck_for_each_deal() -> None:
+    cards = card_envs.game("pis_yedili").cards
+    decks = [ten_draws(), ten_draws(), list(reversed(cards))]
+    env = make("pis_yedili", players=6, render_mode="ansi")
+    env.reset(seed=1, options={"deck": decks})
+    table = card_envs.table("pis_yedili", players=6, seed=1, deck=decks)
+    play(env, random.Random(1), 20)
+    for _ in range(20):
+        table.play("draw")
+    assert table.state()["hands"][0] == sorted(decks[2][4:42:6], key=cards.index)  # seat 2 is dealt to first
+    assert env.render() == str(table)
 
 
 def test_reset_takes_a_deck() -> None:
@@ -410,8 +419,9 @@ def test_env_ends_the_match_at_an_illegal_action(name: str, reward: str, seed: i
 
 
 @every_kind
-def test_a_leaving_agent_may_only_step_none(kind: str, seed: int) -> None:
-    env = make("flip7", kind, players=2)
+@every_game
+def test_a_leaving_agent_may_only_step_none(name: str, kind: str, seed: int) -> None:
+    env = make(name, kind, players=2)
     env.reset(seed=seed)
     play(env, random.Random(seed))
     with pytest.raises(ValueError, match="the only valid action is None"):
@@ -445,8 +455,9 @@ def test_order_of_calls_before_reset() -> None:
         env.step(0)
 
 
-def test_agent_iter_wants_a_step_each_time(seed: int) -> None:
-    env = flip7_v0.env()
+@every_game
+def test_agent_iter_wants_a_step_each_time(name: str, seed: int) -> None:
+    env = make(name)
     env.reset(seed=seed)
     agents = iter(env.agent_iter())
     next(agents)
@@ -459,8 +470,9 @@ def test_agent_iter_wants_a_step_each_time(seed: int) -> None:
     assert len(list(env.agent_iter(0))) == 0
 
 
-def test_a_step_when_all_have_left(seed: int) -> None:
-    env, raw = flip7_v0.env(players=2), flip7_v0.raw_env(players=2)
+@every_game
+def test_a_step_when_all_have_left(name: str, seed: int) -> None:
+    env, raw = make(name, players=2), make(name, "raw_env", players=2)
     for one in (env, raw):
         one.reset(seed=seed)
         play(one, random.Random(seed))

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -20,7 +19,10 @@ from card_envs.players import Decisions
 from card_envs.players.human import Human, Quit
 from tests.helpers import GAMES, play_on
 
-SHORT = ["--option", "target=20"]
+SHORT = {"flip7": ["--option", "target=20"], "pis_yedili": ["--option", "deals=1"]}
+RULES = {"flip7": ("F", 45), "pis_yedili": ("P", 29)}  # the letter, the last number
+
+every_game = pytest.mark.parametrize("name", GAMES)
 
 
 def run(*arguments: str, answers: str | None = None) -> Any:
@@ -39,15 +41,20 @@ def errors(result: Any) -> str:
     return "".join(line for line in result.stderr.splitlines(True) if not line.startswith("card_envs: compiling "))
 
 
-@pytest.fixture
-def record(seed: int, tmp_path: Path) -> Path:
+def record_of(name: str, seed: int, folder: Path) -> Path:
     """A match played to its end at random, in a file."""
-    table = card_envs.table("flip7", players=3, seed=seed, target=20)
+    options: dict[str, Any] = {"target": 20} if name == "flip7" else {}
+    table = card_envs.table(name, players=3, seed=seed, **options)
     for _ in play_on(table, random.Random(seed), eager=0.5):
         pass
-    file = tmp_path / "record.json"
+    file = folder / "record.json"
     file.write_text(json.dumps(table.record()), encoding="utf-8")
     return file
+
+
+@pytest.fixture
+def record(seed: int, tmp_path: Path) -> Path:
+    return record_of("flip7", seed, tmp_path)
 
 
 # ---- games, rules, version
@@ -65,7 +72,7 @@ def test_games_as_json_is_what_the_games_say() -> None:
         assert [p["name"] for p in fact["policies"]] == [p.name for p in game.policies]
 
 
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 def test_games_for_people_name_every_option_and_player(name: str) -> None:
     text = run_well("games")
     game = card_envs.game(name)
@@ -73,14 +80,15 @@ def test_games_for_people_name_every_option_and_player(name: str) -> None:
         assert word in text
 
 
-def test_rules_show_every_number_of_flip7() -> None:
-    text = run_well("rules", "flip7")
-    ranges = re.findall(r"\bF(\d+)(?:–F(\d+))?", text)  # "F31", "F22–F24"
+@every_game
+def test_rules_show_every_number(name: str) -> None:
+    letter, last = RULES[name]
+    ranges = re.findall(rf"\b{letter}(\d+)(?:–{letter}(\d+))?", run_well("rules", name))  # "F31", "F22–F24"
     numbers = {number for low, high in ranges for number in range(int(low), int(high or low) + 1)}
-    assert numbers == set(range(1, 46))
+    assert numbers == set(range(1, last + 1))
 
 
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 def test_rules_of_every_game_are_in_the_package(name: str) -> None:
     assert run_well("rules", name).startswith("# ")
 
@@ -95,17 +103,18 @@ def test_version_and_help() -> None:
 # ---- play
 
 
-def test_play_to_the_end_saves_a_record_of_what_was_played(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("name", "others"), [("flip7", ["ev", "risk24"]), ("pis_yedili", ["random", "high"])])
+def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, others: list[str], seed: int, tmp_path: Path) -> None:
     file = tmp_path / "match.json"
-    seats = ["--seat", "1", "--against", "ev,risk24", "--seed", str(seed), "--save", str(file)]
-    text = run_well("play", "flip7", *seats, *SHORT, answers="1\n" * 400)
+    seats = ["--seat", "1", "--against", ",".join(others), "--seed", str(seed), "--save", str(file)]
+    text = run_well("play", name, *seats, *SHORT[name], answers="1\n" * 400)
     table = card_envs.replay(json.loads(file.read_text(encoding="utf-8")))
     assert table.is_over
     assert table.players == 3
     assert table.identity == (seed, 0, 0)
     assert text.endswith(f"{table}\nseed {seed}\n")
     told = re.findall(r"^(?:seat 1> )*seat (\d) \((\w+)\): (.+)$", text, re.MULTILINE)
-    assert {(seat, name) for seat, name, _ in told} <= {("0", "risk24"), ("2", "ev")}
+    assert {(seat, who) for seat, who, _ in told} <= {("0", others[1]), ("2", others[0])}
     again = card_envs.replay(table.record() | {"actions": []})
     theirs = []
     for action in table.actions:
@@ -126,9 +135,10 @@ def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
     assert "left unfinished" in text
 
 
-def test_play_without_input_ends_politely(seed: int, tmp_path: Path) -> None:
+@every_game
+def test_play_without_input_ends_politely(name: str, seed: int, tmp_path: Path) -> None:
     file = tmp_path / "match.json"
-    assert "left unfinished" in run_well("play", "flip7", "--seed", str(seed), "--save", str(file), answers="")
+    assert "left unfinished" in run_well("play", name, "--seed", str(seed), "--save", str(file), answers="")
     assert card_envs.replay(json.loads(file.read_text(encoding="utf-8"))).players == 4
 
 
@@ -143,8 +153,9 @@ def test_play_interrupted_by_the_keyboard_ends_politely(seed: int, monkeypatch: 
     assert not errors(result)
 
 
-def test_several_people_at_one_table(seed: int) -> None:
-    text = run_well("play", "flip7", "--against", "human,human", "--seed", str(seed), *SHORT, answers="1\n" * 400)
+@every_game
+def test_several_people_at_one_table(name: str, seed: int) -> None:
+    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *SHORT[name], answers="1\n" * 400)
     for seat in range(3):
         assert f"seat {seat}> " in text
     assert "over: seat" in text
@@ -166,7 +177,7 @@ def ask_human(table: card_envs.Table, answers: Sequence[str]) -> tuple[int, list
     return int(action[0]), told
 
 
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: int) -> None:
     table = card_envs.table(name, seed=seed)
     rng = random.Random(seed)
@@ -178,6 +189,20 @@ def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: i
             assert table.action_string(ask_human(table, [str(number)])[0]) == action, f"seed {seed}"
             assert table.action_string(ask_human(table, [f" {action} "])[0]) == action, f"seed {seed}"
     assert seats == set(range(table.players))
+
+
+def test_play_shows_no_card_of_another_hand(seed: int) -> None:
+    """Pis Yedili: whatever is on the screen while the match goes on, hidden cards are not among it."""
+    table = card_envs.table("pis_yedili", seed=seed)
+    for action in play_on(table, random.Random(seed), eager=0.5):
+        seat = table.to_move
+        assert seat is not None
+        state = table.state()
+        _, told = ask_human(table, ["?", action])
+        assert told[0].strip() == str(table.picture(seat)), f"seed {seed}"
+        assert told[2] == "pis_yedili has no odds to show"
+        hidden = {*state["deck"], *(card for other, hand in enumerate(state["hands"]) if other != seat for card in hand)}
+        assert hidden.isdisjoint(re.findall(r"\b[A2-9TJQK][cdhs]\b", "\n".join(told))), f"seed {seed}\n{table}"
 
 
 def test_human_sees_the_table_from_his_seat_and_the_true_odds(seed: int) -> None:
@@ -223,14 +248,16 @@ def test_human_who_quits(seed: int) -> None:
 # ---- replay
 
 
-def test_replay_tells_every_action_and_the_end(record: Path) -> None:
+@every_game
+def test_replay_tells_every_action_and_the_end(name: str, seed: int, tmp_path: Path) -> None:
+    record = record_of(name, seed, tmp_path)
     table = card_envs.replay(json.loads(record.read_text(encoding="utf-8")))
     text = run_well("replay", str(record))
     assert re.findall(r"^ +\d+  seat \d: (.+)$", text, re.MULTILINE) == table.actions
     assert text.endswith(f"\n{table}\n")
     assert text.count("deal ") >= len(table.deals)
     assert json.loads(run_well("replay", str(record), "--json")) == table.state()
-    assert run_well("replay", str(record), "--step").count("Flip 7: With a Vengeance · ") == len(table.actions) + 1
+    assert run_well("replay", str(record), "--step").count(f"{table.game.title} · ") == len(table.actions) + 1
 
 
 BROKEN = {
@@ -267,14 +294,15 @@ def test_replay_of_a_broken_file_is_one_line(what: str, record: Path) -> None:
 TINY = ["--rows", "1,3", "--repeat", "2", "--seconds", "0", "--no-peers"]
 
 
-def test_speed_measures_every_door() -> None:
-    report = json.loads(run_well("speed", "flip7", *TINY, "--players", "2", "--json"))
+@every_game
+def test_speed_measures_every_door(name: str) -> None:
+    report = json.loads(run_well("speed", name, *TINY, "--players", "2", "--json"))
     assert report["players"] == 2
     assert report["repeat"] == 2
     doors = {(result["name"], result["what"]) for result in report["results"]}
     for door in ("AEC raw_env", "AEC env", "Batch.step", "Batch.playout", "Gymnasium vector", "SB3 VecEnv"):
-        assert any(name == f"flip7 {door}" for name, _ in doors)
-    assert {("flip7 Batch.step", "1 rows, 1 thread"), ("flip7 Batch.step", "3 rows, 1 thread")} <= doors
+        assert any(what == f"{name} {door}" for what, _ in doors)
+    assert {(f"{name} Batch.step", "1 rows, 1 thread"), (f"{name} Batch.step", "3 rows, 1 thread")} <= doors
     for result in report["results"]:
         assert 0 < result["min"] <= result["median"] <= result["max"]
         assert result["ratio"] is None
@@ -323,6 +351,11 @@ WRONG = {
     "play flip7 --players 13": "2 … 12",
     "play flip7 --option brutal=perhaps": "true or false",
     "play flip7 --option brutel=true": "'brutal'",
+    "play pis_yedilli": "'pis_yedili'",
+    "play pis_yedili --players 7": "2 … 6",
+    "play pis_yedili --option club_lapp=true": "'club_lap'",
+    "play pis_yedili --option deals=0": "1 … ",
+    "play pis_yedili --against hihg": "'high'",
     "play flip7 --option target=many": "1 … ",
     "play flip7 --option target=0": "1 … ",
     "play flip7 --option target": "NAME=VALUE",

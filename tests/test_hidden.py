@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
 
 import card_envs
+from card_envs import Table
+from card_envs.players import Decisions
 from tests.helpers import CARDS_OF, GAMES, Options, label, play_on, some_options
 
 SETS = [(game, options) for game in GAMES for options in some_options(game)]
+HIDDEN = ("deck", "hands")  # what somebody may not see of state()
 POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.game(game).policies]
 
 
@@ -18,7 +23,7 @@ POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.game(g
 def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, seed: int) -> None:
     rng = random.Random(f"{seed} {options}")
     table = card_envs.table(game, seed=seed, **options)
-    changed = 0
+    changed: Counter[str] = Counter()
     for decision, _ in enumerate(play_on(table, rng, eager=0.5)):
         if decision % 5:
             continue
@@ -34,9 +39,22 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
             assert other.legal_actions(), story
             mine, its = table.state(), other.state()
             assert CARDS_OF[game](mine) == CARDS_OF[game](its), story
-            assert sorted(mine["deck"]) == sorted(its["deck"]) or "hands" in mine, story
-            changed += mine["deck"] != its["deck"]
-    assert changed > 10
+            assert {key: its[key] for key in mine if key not in HIDDEN} == {
+                key: mine[key] for key in mine if key not in HIDDEN
+            }, story
+            changed["checked"] += 1
+            changed["deck"] += mine["deck"] != its["deck"]
+            if "hands" in mine:
+                assert its["hands"][seat] == mine["hands"][seat], story
+                assert [*map(len, its["hands"])] == [*map(len, mine["hands"])], story
+                changed["hands"] += all(
+                    its["hands"][s] != mine["hands"][s] for s in range(table.players) if s != seat and len(mine["hands"][s]) > 3
+                )
+            else:
+                assert sorted(its["deck"]) == sorted(mine["deck"]), story
+    assert changed["checked"] > 10
+    hidden = [key for key in HIDDEN if key in table.state()]
+    assert all(changed[key] > 0.8 * changed["checked"] for key in hidden), changed
 
 
 @pytest.mark.parametrize("game", GAMES)
@@ -53,23 +71,83 @@ def test_redeal_hides_the_shuffles_to_come(game: str, seed: int) -> None:
     assert again.state() == one.state()
 
 
+def limit(degrees: int) -> float:
+    """Of chi-square at 1 - 10^-4 (Wilson and Hilferty)."""
+    return float(degrees * (1 - 2 / (9 * degrees) + 3.719 * (2 / (9 * degrees)) ** 0.5) ** 3)
+
+
+def unseen_by(seat: int, state: dict[str, Any]) -> list[str]:
+    """The cards in the deck and in the other hands."""
+    return state["deck"] + [card for other, hand in enumerate(state.get("hands", [])) if other != seat for card in hand]
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_redeal_reaches_every_order(game: str, seed: int) -> None:
-    """The next card of a redealt deck is each kind as often as it lies there: chi-square at 1 - 10^-4."""
-    batch = card_envs.batch(game, 1, seed=seed)
-    rows = batch.gather(np.zeros(6000, np.int64))
-    rows.redeal(rows.to_move, seed)
-    state = batch._states[0]
-    kinds = np.bincount(state["deck"][state["drawn"] : state["deck_size"]], minlength=len(card_envs.game(game).cards))
-    drawn = np.bincount(rows._states["deck"][:, state["drawn"]], minlength=len(kinds))
-    expected = kinds / kinds.sum() * len(rows)
-    if "hands" in card_envs.table(game, seed=seed).state():
-        return  # the next card may then lie in another's hand: the game's own tests say what it must be
-    there = expected > 0
-    assert not drawn[~there].any()
-    degrees = int(there.sum()) - 1
-    limit = degrees * (1 - 2 / (9 * degrees) + 3.719 * (2 / (9 * degrees)) ** 0.5) ** 3  # Wilson and Hilferty
-    assert ((drawn - expected)[there] ** 2 / expected[there]).sum() < limit, seed
+    """Both the next and the last card of a redealt deck are each unseen kind as often as there are such: chi-square."""
+    table = card_envs.table(game, seed=seed)
+    for _, _ in zip(range(12), play_on(table, random.Random(seed), eager=0.5)):
+        pass
+    seat, cards = table.to_move or 0, card_envs.game(game).cards
+    rows = table.batch.gather(np.zeros(6000, np.int64))
+    rows.redeal(seat, seed)
+    unseen = Counter(unseen_by(seat, table.state()))
+    kinds = np.array([unseen[card] for card in cards])
+    there = kinds > 0
+    expected = kinds / kinds.sum() * rows.size
+    first, last = int(rows._states["drawn"][0]), int(rows._states["deck_size"][0]) - 1
+    for place in (first, last):
+        counts = np.bincount(rows._states["deck"][:, place], minlength=len(cards))
+        assert not counts[~there].any()
+        found = ((counts - expected)[there] ** 2 / expected[there]).sum()
+        assert found < limit(int(there.sum()) - 1), f"place {place}, seed {seed}"
+
+
+HANDS = [game for game in GAMES if "hands" in card_envs.table(game, seed=0).state()]
+
+
+@pytest.mark.parametrize("game", HANDS)
+def test_redeal_spreads_unseen_cards_evenly(game: str, seed: int) -> None:
+    """Every unseen card lies in every other hand as often as the hand's size says, and every two cards together."""
+    n = 6000
+    table = card_envs.table(game, seed=seed)
+    for _, _ in zip(range(25), play_on(table, random.Random(seed), eager=0.6)):
+        pass
+    seat, state = table.to_move or 0, table.state()
+    unseen = sorted(unseen_by(seat, state))
+    index = {card: i for i, card in enumerate(unseen)}
+    u = len(unseen)
+    holds = np.zeros((table.players, n, u))
+    for row in range(n):
+        copy = Table.of_row(table.batch, 0, redeal=(seat, seed + row))
+        for other, hand in enumerate(copy.state()["hands"]):
+            if other != seat:
+                holds[other, row, [index[card] for card in hand]] = 1
+    for other, hand in enumerate(state["hands"]):
+        h = len(hand)
+        if other == seat:
+            continue
+        p, together = h / u, h * (h - 1) / (u * (u - 1))
+        # of n draws of h among u without replacement
+        found = ((holds[other].sum(axis=0) - n * p) ** 2).sum() / (n * p * (1 - p) * u / (u - 1))
+        assert found < limit(u - 1), f"hand of seat {other} seen from {seat}, seed {seed}"
+        pairs = (holds[other].T @ holds[other])[np.triu_indices(u, 1)]
+        worst = np.abs(pairs - n * together).max() / (n * together * (1 - together)) ** 0.5
+        assert worst < 5.5, f"two cards in the hand of seat {other} seen from {seat}, seed {seed}"
+
+
+@pytest.mark.parametrize("game", HANDS)
+def test_a_searcher_s_tables_hold_what_its_seat_knows_and_not_the_true_hands(game: str, seed: int) -> None:
+    batch = card_envs.batch(game, 50, seed=seed)
+    for _ in range(20):
+        batch.step(batch.sample())
+    decisions = Decisions(batch, np.arange(batch.size))
+    guessed = 0
+    for row, copy in enumerate(decisions.tables()):
+        true, seat = Table.of_row(batch, row), int(batch.to_move[row])
+        assert copy.view(seat) == true.view(seat)
+        assert copy.observation(seat).tobytes() == true.observation(seat).tobytes()
+        guessed += copy.state()["hands"] == true.state()["hands"]
+    assert guessed < 5, f"{guessed} of {batch.size} copies hold the true hands, seed {seed}"
 
 
 @pytest.mark.parametrize(("game", "name"), POLICIES)
@@ -85,6 +163,7 @@ def test_policies_decide_by_what_the_seat_may_know(game: str, name: str, seed: i
             other = batch.clone()
             other.redeal(other.to_move, step)
             before = other._states.tobytes()
+            assert before != batch._states.tobytes()
             other.choose(name, parameters, again)
             np.testing.assert_array_equal(again, chosen, f"{name} peeks: step {step}, seed {seed}, {options}")
             assert other._states.tobytes() == before, f"{name} writes into the state"

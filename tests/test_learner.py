@@ -16,20 +16,28 @@ from card_envs.engine import loops
 from card_envs.envs.gym import gym_id
 from card_envs.envs.learner import Learner
 from card_envs.envs.sb3 import CardVecEnv
+from tests.helpers import door_options, label, ten_draws
 
 GAMES = card_envs.games()
 SEED = 20261129
+SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}}  # options of short matches
+
+every_game = pytest.mark.parametrize("name", GAMES)
+
+
+def gym_name(name: str) -> str:
+    return gym_id(card_envs.game(name))
 
 
 def legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
 
 
-def returns_of_matches(learner: Learner, steps: int, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
-    """Plays random learners; for each match: the seat, the learner's actions and what he was paid for them."""
+def returns_of_matches(learner: Learner, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
+    """Plays random learners until every row has ended a match; for each: seat, the learner's actions, what he was paid."""
     batch = learner.batch
     matches: dict[tuple[int, ...], list] = {}
-    for _ in range(steps):
+    while len({key[loops.ROW] for key, match in matches.items() if match[3]}) < batch.size:
         ids = [tuple(row[: loops.DECISION].tolist()) for row in batch.identity()]
         seats = learner.learner_seat
         actions = legal(rng, learner.action_mask())
@@ -60,11 +68,11 @@ def replayed_return(name: str, identity: tuple[int, ...], seat: int, actions: li
 @pytest.mark.parametrize("reward", ["win", "score", "margin"])
 @pytest.mark.parametrize("episode", ["match", "deal"])
 @pytest.mark.parametrize("players", [2, 4])
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 def test_rewards_returned_sum_to_the_match_return_of_every_seat(name, players, episode, reward):
     arguments = {"players": players, "reward": reward, "episode": episode}
     learner = Learner(card_envs.game(name), 4 * players, opponents="random", seed=SEED, **arguments)
-    matches = returns_of_matches(learner, 120, np.random.default_rng(SEED))
+    matches = returns_of_matches(learner, np.random.default_rng(SEED))
     ended = {key: match for key, match in matches.items() if match[3]}
     assert {match[0] for match in ended.values()} == set(range(players))
     for key, (seat, actions, paid, _) in ended.items():
@@ -93,7 +101,7 @@ def test_skipped_matches_are_counted_with_what_they_paid():
     assert abs(total) < 4 * np.sqrt(1 / (played + skipped)), SEED
 
 
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 @pytest.mark.parametrize("players", [2, 3])
 def test_a_random_learner_among_random_opponents_averages_zero(name, players):
     learner = Learner(card_envs.game(name), 1024, opponents="random", seed=SEED, players=players)
@@ -110,22 +118,24 @@ def test_a_random_learner_among_random_opponents_averages_zero(name, players):
     assert abs(values.mean()) < 3.5 * values.std() / np.sqrt(len(values)), (SEED, values.mean())
 
 
-def test_seats_are_balanced_over_rows_and_take_turns():
-    learner = Learner(card_envs.game("flip7"), 40, opponents="random", seed=5, players=4)
+@every_game
+def test_seats_are_balanced_over_rows_and_take_turns(name):
+    learner = Learner(card_envs.game(name), 40, opponents="random", seed=5, players=4)
     assert np.bincount(learner.learner_seat).tolist() == [10, 10, 10, 10]
     first = learner.learner_seat
     learner.reset()
     assert (learner.learner_seat == (first + 1) % 4).all()
-    fixed = Learner(card_envs.game("flip7"), 5, opponents="random", seed=5, players=4, seat=2)
+    fixed = Learner(card_envs.game(name), 5, opponents="random", seed=5, players=4, seat=2)
     assert (fixed.learner_seat == 2).all()
     assert (fixed.batch.to_move == 2).all()
 
 
-def test_forced_choices_are_played_for_the_learner():
+@every_game
+def test_forced_choices_are_played_for_the_learner(name):
     rng = np.random.default_rng(SEED)
     asked = {True: 0, False: 0}
     for forced in asked:
-        learner = Learner(card_envs.game("flip7"), 64, opponents="random", seed=3, players=2, auto_forced=forced)
+        learner = Learner(card_envs.game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced)
         for _ in range(100):
             masks = learner.action_mask()
             asked[forced] += (masks.sum(axis=1) == 1).sum()
@@ -135,8 +145,9 @@ def test_forced_choices_are_played_for_the_learner():
 
 
 @pytest.mark.parametrize("reward", ["win", "score"])
-def test_an_illegal_action_ends_the_match_with_minus_one(reward):
-    learner = Learner(card_envs.game("flip7"), 3, opponents="random", seed=3, players=2, reward=reward)
+@every_game
+def test_an_illegal_action_ends_the_match_with_minus_one(name, reward):
+    learner = Learner(card_envs.game(name), 3, opponents="random", seed=3, players=2, reward=reward)
     matches = learner.batch.identity()[:, loops.MATCH]
     seen = learner.observation()
     actions = legal(np.random.default_rng(0), learner.action_mask())
@@ -152,15 +163,17 @@ def test_an_illegal_action_ends_the_match_with_minus_one(reward):
 
 
 @pytest.mark.parametrize("bad", [[0.5, 1.0], [np.nan, 0], [0], [[0, 1]], ["draw", "stay"]])
-def test_malformed_actions_are_refused_and_nothing_changes(bad):
-    learner = Learner(card_envs.game("flip7"), 2, opponents="random", seed=3)
+@every_game
+def test_malformed_actions_are_refused_and_nothing_changes(name, bad):
+    learner = Learner(card_envs.game(name), 2, opponents="random", seed=3)
     before = learner.batch._states.tobytes()
     with pytest.raises(ValueError, match="actions"):
         learner.step(bad)
     assert learner.batch._states.tobytes() == before
 
 
-def test_opponents_sit_clockwise_from_the_learner():
+@every_game
+def test_opponents_sit_clockwise_from_the_learner(name):
     class Named:
         def __init__(self, number):
             self.number = number
@@ -171,7 +184,7 @@ def test_opponents_sit_clockwise_from_the_learner():
             return np.array([np.flatnonzero(mask)[0] for mask in decisions.action_mask])
 
     first, second = Named(1), Named(2)
-    learner = Learner(card_envs.game("flip7"), 6, opponents=[first, second], seed=1, players=3, seat=2)
+    learner = Learner(card_envs.game(name), 6, opponents=[first, second], seed=1, players=3, seat=2)
     for _ in range(10):
         learner.step(legal(np.random.default_rng(1), learner.action_mask()))
     assert {seat for _, seat in first.seats} == {0}
@@ -203,33 +216,32 @@ def test_bad_opponents_are_named(opponents, message):
 # ---- Gymnasium
 
 
-@pytest.mark.parametrize("brutal", [False, True])
-@pytest.mark.parametrize("players", [2, 3, 4, 8, 12])
-def test_gymnasium_and_sb3_check_the_environment(players, brutal, capsys):
-    options = {"players": players, "brutal": brutal, "opponents": "random"}
-    env = gymnasium.make("card_envs/Flip7-v0", **options)
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name in GAMES for options in door_options(name)], ids=label)
+def test_gymnasium_and_sb3_check_the_environment(name, options):
+    env = gymnasium.make(gym_name(name), opponents="random", **options)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
         sb3_check_env(env.unwrapped)
 
 
-@pytest.mark.parametrize("name", GAMES)
+@every_game
 def test_every_game_is_registered(name):
-    env = gymnasium.make(gym_id(card_envs.game(name)), opponents="random")
+    env = gymnasium.make(gym_name(name), opponents="random")
     observation, info = env.reset(seed=1)
     assert env.observation_space.contains(observation)
     assert info["action_mask"].dtype == np.int8
     assert (info["action_mask"] == env.unwrapped.action_masks()).all()
 
 
-def test_rows_of_vector_environments_play_like_single_ones():
+@every_game
+def test_rows_of_vector_environments_play_like_single_ones(name):
     """Gymnasium's and SB3's row i with seed s is the single environment with seed s + i."""
     n, seed = 5, 40
-    options = {"players": 3, "opponents": "random", "target": 60}
-    vector = gymnasium.make_vec("card_envs/Flip7-v0", num_envs=n, **options)
-    sb3 = CardVecEnv("flip7", n, seed=seed, **options)
-    singles = [gymnasium.make("card_envs/Flip7-v0", **options) for _ in range(n)]
+    options = {"players": 3, "opponents": "random", **SHORT[name]}
+    vector = gymnasium.make_vec(gym_name(name), num_envs=n, **options)
+    sb3 = CardVecEnv(name, n, seed=seed, **options)
+    singles = [gymnasium.make(gym_name(name), **options) for _ in range(n)]
     observations, infos = vector.reset(seed=seed)
     masks = infos["action_mask"]
     assert (sb3.reset() == observations).all()
@@ -262,20 +274,21 @@ def test_rows_of_vector_environments_play_like_single_ones():
     assert ends > 5
 
 
-def test_next_step_autoreset_ignores_one_action():
-    options = {"players": 2, "opponents": "random", "target": 30}
-    env = gymnasium.make_vec("card_envs/Flip7-v0", num_envs=3, autoreset_mode="NextStep", **options)
+@every_game
+def test_next_step_autoreset_ignores_one_action(name):
+    options = {"players": 2, "opponents": "random", **SHORT[name]}
+    env = gymnasium.make_vec(gym_name(name), num_envs=3, autoreset_mode="NextStep", **options)
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
-    same = gymnasium.make_vec("card_envs/Flip7-v0", num_envs=3, **options)
-    seen, infos = env.reset(seed=9)
+    same = gymnasium.make_vec(gym_name(name), num_envs=3, **options)
+    _, infos = env.reset(seed=9)
     rng = np.random.default_rng(9)
     waits = np.zeros(3, bool)
     ends = 0
-    for _ in range(120):
+    for _ in range(240):
         masks = infos["action_mask"]
         assert not masks[waits].any()
         actions = np.array([rng.choice(np.flatnonzero(m)) if m.any() else 0 for m in masks])
-        seen, rewards, terminated, _, infos = env.step(actions)
+        _, rewards, terminated, _, infos = env.step(actions)
         assert (rewards[waits] == 0).all()
         assert not terminated[waits].any()
         assert infos["action_mask"][waits].any(axis=1).all()
@@ -302,8 +315,25 @@ def test_gymnasium_reset_goes_on_and_takes_a_deck():
         env.reset(options={"deck": ["0", "0"]})
 
 
-def test_a_step_after_the_end_asks_for_a_reset():
-    env = gymnasium.make("card_envs/Flip7-v0", players=2, opponents="random", target=1).unwrapped
+@pytest.mark.parametrize("given", [2, 3])
+def test_gymnasium_takes_a_deck_for_each_deal(given):
+    game = card_envs.game("pis_yedili")
+    decks = [ten_draws(), ten_draws(), list(reversed(game.cards))]
+    env = gymnasium.make("card_envs/PisYedili-v0", players=6, opponents="random", seat=0).unwrapped
+    seen, _ = env.reset(seed=7, options={"deck": decks[:given]})
+    for _ in range(10):  # the second deal is ended by seat 1
+        seen, *_ = env.step(game.action_index("draw", 0, 6))
+    fields = game.observation_fields({"players": 6})
+    assert seen[fields["deal"].slice] * fields["deal"].scale == 3
+    dealt = set(decks[2][4:42:6])  # to seat 0, after seats 2 to 5
+    held = {game.cards[i] for i in np.flatnonzero(seen[fields["hand"].slice] + seen[fields["pile"].slice])}
+    assert (dealt <= held) == (given == 3)
+
+
+@every_game
+def test_a_step_after_the_end_asks_for_a_reset(name):
+    options = SHORT[name] | ({"target": 1} if name == "flip7" else {})
+    env = gymnasium.make(gym_name(name), players=2, opponents="random", **options).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
     env.reset(seed=1)
@@ -332,14 +362,15 @@ def test_truncation_is_reported_apart_from_termination():
 # ---- Stable-Baselines3
 
 
-def test_vecenv_answers_as_sb3_asks():
-    env = CardVecEnv("flip7", 3, players=2, opponents="random")
+@every_game
+def test_vecenv_answers_as_sb3_asks(name):
+    env = CardVecEnv(name, 3, players=2, opponents="random")
     assert env.has_attr("action_masks")
     assert not env.has_attr("nonsense")
     with pytest.raises(AttributeError, match="nonsense"):
         env.get_attr("nonsense")
     assert env.get_attr("render_mode") == [None, None, None]
-    assert env.get_attr("game", indices=[0]) == ["flip7"]
+    assert env.get_attr("game", indices=[0]) == [name]
     assert [mask().shape for mask in env.get_attr("action_masks")] == [(env.action_space.n,)] * 3
     assert env.env_is_wrapped(gymnasium.Wrapper) == [False, False, False]
     assert len(env.env_method("action_masks", indices=[2])) == 1
@@ -352,9 +383,10 @@ def test_vecenv_answers_as_sb3_asks():
     assert (env.reset() != seeded).any()
 
 
-def test_doors_hand_out_fresh_arrays():
+@every_game
+def test_doors_hand_out_fresh_arrays(name):
     """MaskablePPO stores the last observation after the step: a shared buffer would corrupt it silently."""
-    env = CardVecEnv("flip7", 2, players=2, opponents="random", seed=1)
+    env = CardVecEnv(name, 2, players=2, opponents="random", seed=1)
     seen = env.reset()
     masks = np.stack(env.env_method("action_masks"))
     kept = seen.copy(), masks.copy()

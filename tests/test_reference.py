@@ -16,7 +16,7 @@ import pytest
 import card_envs
 from card_envs import Table
 from tests.helpers import GAMES, Options, label, match_key, play_on, shuffled, stream
-from tests.reference import flip7
+from tests.reference import flip7, pis_yedili
 from tests.test_scenarios import SCENARIOS
 
 MATCHES, CHUNKS = 3200, 32
@@ -53,7 +53,30 @@ def flip7_options(rng: random.Random) -> Options:
     }
 
 
-ADAPTERS = {"flip7": Adapter(follow_flip7, flip7_options)}
+def follow_pis_yedili(table: Table, given: bool) -> pis_yedili.PisYedili:
+    key = stream(match_key(*table.identity), 0)
+    orders = [table.order, *table.later_orders] if given else []
+
+    def deck(deal: int) -> list[str]:
+        top = orders[deal - 1] if deal <= len(orders) else []
+        return top + shuffled([card for card in pis_yedili.CARDS if card not in top], key, deal - 1)
+
+    return pis_yedili.PisYedili(deck, **table.options)  # type: ignore[arg-type]
+
+
+def pis_yedili_options(rng: random.Random) -> Options:
+    return {
+        "players": rng.randint(2, 6),
+        "penalty_keeps_turn": rng.random() < 0.5,
+        "club_lap": rng.random() < 0.5,
+        "deals": rng.choice([1, 2, 4]),
+    }
+
+
+ADAPTERS = {
+    "flip7": Adapter(follow_flip7, flip7_options),
+    "pis_yedili": Adapter(follow_pis_yedili, pis_yedili_options),
+}
 
 
 def follow(table: Table, given: bool = False) -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine import loops, rows
 from card_envs.engine.compiled import direct, loops_of
 from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue, unknown
-from card_envs.engine.random import match_key, stream
+from card_envs.engine.random import REDEAL, match_key, stream
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
@@ -247,7 +247,7 @@ class Batch:
     def redeal(self, seats: ArrayLike, seed: int) -> None:
         """Resample in every row what its given seat cannot know, future shuffles too; row i from stream i of ``seed``."""
         with np.errstate(over="ignore"):
-            key = match_key(check_seed(seed), 0, 0)
+            key = stream(match_key(check_seed(seed), 0, 0), REDEAL)  # never the key of a match
             keys = np.array([stream(key, i) for i in range(self.size)], np.uint64)
         self._loops.redeal(self._states, self._rows, self._seats(seats), keys)
         self._orders = {}

@@ -115,7 +115,8 @@ who is out of a round is skipped until then. A match that a technical cap cuts o
 
 `reset(seed=s)` deals the match with the identity (s, 0, 0), that of `card_envs.table("{name}", seed=s)`. `reset()`
 goes on to the next match of the seed, or to one from system entropy if there was none. `reset(options={{"deck":
-[...]}})` gives the first cards of the deck, by name; other keys are ignored.
+[...]}})` gives the first cards of the deck, by name (where every deal has a new deck also a list of such
+lists); other keys are ignored.
 
 # Version History
 

@@ -9,6 +9,7 @@ from card_envs.engine.game import Game, unknown
 _GAMES = {
     "flip7": "card_envs.games.flip7",
     "pis_yedili": "card_envs.games.pis_yedili",
+    "rummy": "card_envs.games.rummy",
 }
 
 

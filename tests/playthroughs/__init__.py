@@ -25,7 +25,7 @@ LAST = 4  # decisions at the end, shown in full
 
 @dataclass(frozen=True)
 class Playthrough:
-    """A match to write down: every decision is the first legal action with probability ``eager``, else a random one."""
+    """A match to write down: every decision is a busy one with probability ``eager`` (``play_on``), else a random one."""
 
     file: str
     game: str
@@ -39,6 +39,10 @@ PLAYTHROUGHS = (
     Playthrough("flip7_4_brutal.txt", "flip7", {"players": 4, "brutal": True, "target": 80}, 352),
     Playthrough("flip7_5_pairs_once.txt", "flip7", {"players": 5, "pair_counts_twice": False, "target": 60}, 182, 0.7),
     Playthrough("flip7_12.txt", "flip7", {"players": 12, "max_rounds": 2}, 352, 0.6),
+    Playthrough("pis_yedili_2.txt", "pis_yedili", {"players": 2, "deals": 2}, 369, 0.5),
+    Playthrough("pis_yedili_3_keeps_turn.txt", "pis_yedili", {"players": 3, "penalty_keeps_turn": True, "deals": 2}, 286, 0.6),
+    Playthrough("pis_yedili_4.txt", "pis_yedili", {"players": 4}, 290, 0.6),
+    Playthrough("pis_yedili_6_club_lap.txt", "pis_yedili", {"players": 6, "club_lap": True, "deals": 3}, 386, 0.6),
 )
 
 
@@ -52,9 +56,7 @@ def transcript(playthrough: Playthrough) -> str:
     for name, field in game.observation_fields(table.options).items():
         place = f"{field.slice.start}:{field.slice.stop}, shape {list(field.shape)}"
         lines.append(f"  {name} {place}, scale {field.scale:g}, in [{field.low:g}, {field.high:g}]")
-    decisions = [
-        (table.clone(), action) for action in play_on(table, random.Random(playthrough.seed), playthrough.eager)
-    ]
+    decisions = [(table.clone(), action) for action in play_on(table, random.Random(playthrough.seed), playthrough.eager)]
     shown: dict[str, Any] = {}  # the state shown last
     for number, (before, action) in enumerate(decisions):
         if number < SHOWN or number >= len(decisions) - LAST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from card_envs.games.french_deck import CARDS, DECK_SIZE, IN_SUIT, JACK
+from card_envs.games.french_deck import CARDS, DECK_SIZE, IN_SUIT, JACK, SEVEN, of_rank
 from card_envs.games.pis_yedili.state import ACE, DRAWN, LEAD, NO_CARD, NO_SUIT, OVER, SEVENS, SUIT, TURN
 
 
@@ -25,6 +25,8 @@ def check(s: Any) -> str | None:
         return "there is no suit to follow"
     if s.phase == SUIT and (s.top == NO_CARD or s.top % IN_SUIT != JACK):
         return "there is no jack to name a suit for"
+    if s.sevens > (s.seen & int(of_rank(SEVEN))).bit_count():
+        return "more sevens are open than lie in the pile"
     pile = [s.pile[i] for i in range(s.pile_size)]
     if s.seen != sum(1 << card for card in set(pile)):
         return "the cards seen are not those of the pile"

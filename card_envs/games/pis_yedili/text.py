@@ -36,10 +36,10 @@ def picture(state: dict[str, Any]) -> Picture:
     """A table as everybody or a seat sees it, from ``Table.state()`` or ``Table.view(seat)``."""
     facts = [f"deal {state['deal']} of {state['options']['deals']}", f"seat {state['dealer']} deals", f"phase {state['phase']}"]
     facts.append("clockwise" if state["direction"] == 1 else "counter-clockwise")
-    if state["suit"]:
-        facts.append(f"to follow: {SUIT_NAMES[state['suit']]}")
-    stock = state["deck"] if isinstance(state["deck"], int) else len(state["deck"])
     pile = state["pile"]
+    if state["suit"]:
+        facts.append(f"to follow: {SUIT_NAMES[state['suit']]}" + ", no jack" * (pile[-1][0] == "J"))
+    stock = state["deck"] if isinstance(state["deck"], int) else len(state["deck"])
     top = card(pile[-1], marked=True) if pile else None
     return Picture(
         title=TITLE,

@@ -1,0 +1,387 @@
+"""Pis Yedili's own: the deck, the actions, the observation, views, ends of deals, pictures, states from outside."""
+
+from __future__ import annotations
+
+import base64
+import random
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+
+import card_envs
+from card_envs import Table
+from card_envs.engine.picture import WIDTH
+from card_envs.engine.rows import from_bytes
+from card_envs.render import to_rgb, to_svg
+from tests.helpers import all_options, label, play_on
+from tests.reference.pis_yedili import CARDS, POINTS
+
+GAME = card_envs.game("pis_yedili")
+PHASES = ["lead", "turn", "drawn", "sevens", "suit", "ace"]
+SUITS = "cdhs"
+
+
+def dealt(one: str, other: str, stock: str = "") -> list[str]:
+    """The deck that gives two players these hands."""
+    return [card for pair in zip(one.split(), other.split()) for card in pair] + stock.split()
+
+
+# ---- the deck and the action space
+
+
+def test_the_deck() -> None:
+    """P1: one French deck, 2 to 6 players; cards by suit c d h s, then rank A … K."""
+    assert list(GAME.cards) == CARDS
+    assert " ".join(CARDS[:14]) == "Ac 2c 3c 4c 5c 6c 7c 8c 9c Tc Jc Qc Kc Ad"
+    assert " ".join(CARDS[-3:]) == "Js Qs Ks"
+    assert set(GAME.copies) == {1}
+    assert GAME.players == range(2, 7)
+    assert GAME.phases == (*PHASES, "over")
+    assert GAME.resolve({}) == {"players": 4, "deals": 4, "penalty_keeps_turn": False, "club_lap": False}
+
+
+@pytest.mark.parametrize("players", GAME.players)
+def test_seven_cards_each(players: int) -> None:
+    """P19, P2: seven cards each, one at a time from the dealer's left; no card is turned up."""
+    state = card_envs.table("pis_yedili", players=players, deck=CARDS).state()
+    assert state["hands"] == [CARDS[seat : 7 * players : players] for seat in range(players)]
+    assert state["deck"] == CARDS[7 * players :]
+    assert state["pile"] == []
+
+
+def test_every_deal_is_dealt_from_a_deck_of_its_own(seed: int) -> None:
+    """P19: shuffle k is drawn from the match's key and k; the order of the first deal alone is given."""
+    table = card_envs.table("pis_yedili", seed=seed, deck=CARDS)
+    orders = []
+    for _ in play_on(table, random.Random(seed), eager=0.5):
+        state = table.state()
+        if not state["pile"] and len(orders) < state["deal"]:
+            orders.append(list(chain(*state["hands"], state["deck"])))
+            assert sorted(orders[-1]) == sorted(CARDS), f"seed {seed}"
+    assert orders[0][28:] == CARDS[28:]
+    assert len({tuple(order) for order in orders}) == 4
+
+
+def test_the_action_space() -> None:
+    """52 plays, draw, take, pass, four suits: the same for every seat and number of players."""
+    actions = [f"play {card}" for card in CARDS] + ["draw", "take", "pass"] + [f"suit {suit}" for suit in SUITS]
+    for players in GAME.players:
+        assert GAME.num_actions(players) == len(actions) == 59
+        for seat in range(players):
+            assert [GAME.action_string(index, seat, players) for index in range(59)] == actions
+
+
+@pytest.mark.parametrize(
+    "string",
+    [
+        "", "0", "play", "play ", "play 1c", "play 10c", "play Tx", "play tc", "play TC", "play cT", "play 6c ", " play 6c",
+        "play  6c", "play 6c\n", "play\t6c", "play 6c 7c", "Play 6c", "6c", "draw ", "Draw", "draw 1", "take 3", "take ",
+        "pass ", "Pass", "suit", "suit x", "suit C", "suit clubs", "suit  c", "suit c d", "play 6♣", "play 6c\x00",
+    ],
+)  # fmt: skip
+def test_strings_that_are_no_actions(string: str) -> None:
+    assert GAME.action_index(string, 0, 4) is None
+    table = card_envs.table("pis_yedili", deck=["6c"], seed=1)
+    state = table.state()
+    assert "play 6c" in table.legal_actions()
+    with pytest.raises(card_envs.IllegalAction):
+        table.play(string)
+    assert table.state() == state
+
+
+def test_what_the_cards_count() -> None:
+    """P25, in words; POINTS is what scores are checked with below."""
+    assert POINTS == {
+        "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 20, "8": 8, "9": 9, "T": 10, "J": 25, "Q": 10, "K": 10, "A": 15,
+    }  # fmt: skip
+
+
+# ---- the observation
+
+
+def facts(state: dict[str, Any], seat: int) -> dict[str, Any]:
+    """What the observation of ``seat`` must say, in plain figures, from ``state()`` alone."""
+    players, options = state["players"], state["options"]
+    seats = [(seat + distance) % players for distance in range(players)]
+    first_turns = players if options["club_lap"] else 1
+    return {
+        "hand": [float(card in state["hands"][seat]) for card in CARDS],
+        "pile": [float(card in state["pile"]) for card in CARDS],
+        "top": [float(card == (state["pile"] or [None])[-1]) for card in CARDS],
+        "suit": [float(state["suit"] == suit) for suit in SUITS],
+        "phase": [float(state["phase"] == phase) for phase in PHASES],
+        "sevens": [float(state["sevens"])],
+        "direction": [float(state["direction"])],
+        "stock": [float(len(state["deck"]))],
+        "deal": [float(state["deal"])],
+        "lap": [float(first_turns - len(state["pile"])) if state["phase"] == "lead" else 0.0],
+        "hand_size": [float(len(state["hands"][s])) for s in seats],
+        "total": [float(min(state["totals"][s], 1000)) for s in seats],
+        "to_move": [float(s == state["to_move"]) for s in seats],
+        "dealer": [float(s == state["dealer"]) for s in seats],
+    }
+
+
+def check_observation(table: Table, seat: int, story: str) -> None:
+    """The observation, decoded by field, against the facts."""
+    expected, observation = facts(table.state(), seat), table.observation(seat)
+    fields = GAME.observation_fields(table.options)
+    assert list(fields) == list(expected)
+    for name, field in fields.items():
+        values = observation[field.slice].astype(float)
+        assert values.min() >= field.low, (name, story)
+        assert values.max() <= field.high, (name, story)
+        where = f"{name}, seat {seat}, {story}"
+        np.testing.assert_allclose(
+            values.reshape(field.shape) * field.scale, expected[name], rtol=1e-5, atol=1e-6, err_msg=where
+        )
+
+
+@pytest.mark.parametrize("options", all_options("pis_yedili"), ids=label)
+def test_the_observation_says_what_the_state_says(options: dict[str, Any], seed: int) -> None:
+    rng = random.Random(f"{seed} {options}")
+    table = card_envs.table("pis_yedili", seed=seed, **options)
+    phases = set()
+    for decision, _ in enumerate(play_on(table, rng, eager=0.7)):
+        phases.add(table.state()["phase"])
+        check_observation(table, rng.randrange(table.players), f"identity {table.identity}, {options}, decision {decision}")
+    for seat in range(table.players):
+        check_observation(table, seat, f"identity {table.identity}, {options}, the end")
+    assert len(phases) > 3
+
+
+def test_a_total_over_a_thousand_is_seen_as_a_thousand(seed: int) -> None:
+    table = card_envs.table("pis_yedili", seed=seed, players=6, deals=30)
+    for decision, _ in enumerate(play_on(table, random.Random(seed))):
+        if decision % 25 == 0:
+            check_observation(table, table.to_move or 0, f"seed {seed}, decision {decision}")
+    assert max(table.scores) > 1000
+    check_observation(table, 0, f"seed {seed}, the end")
+
+
+def test_the_observation_after_a_led_jack_and_in_the_choice_of_a_suit() -> None:
+    """P5, P12: the suit to follow is clubs after a led Jc; there is none while one is being named."""
+    table = card_envs.table("pis_yedili", players=2, deck=dealt("Jc 2d 3d 4d 5d 6d 8d", "6c Jh 2h 3h 4h 5h 8h"))
+    suits = GAME.observation_fields({"players": 2})["suit"].slice
+    seen = [[*table.observation(0)[suits]]]
+    for action in ("play Jc", "play 6c", "draw", "pass", "play Jh", "suit s"):
+        table.play(action)
+        check_observation(table, 0, action)
+        check_observation(table, 1, action)
+        seen.append([*table.observation(0)[suits]])
+    none, clubs, spades = [0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 0, 1]
+    assert seen == [none, clubs, clubs, clubs, clubs, none, spades]
+
+
+# ---- what is known
+
+
+@pytest.mark.parametrize("options", all_options("pis_yedili"), ids=label)
+def test_a_view_hides_the_other_hands_and_the_stock_and_nothing_else(options: dict[str, Any], seed: int) -> None:
+    """P29."""
+    table = card_envs.table("pis_yedili", seed=seed, **options)
+    for decision, _ in enumerate(play_on(table, random.Random(seed), eager=0.5)):
+        if decision % 4:
+            continue
+        state = table.state()
+        for seat in range(table.players):
+            view = table.view(seat)
+            assert view.pop("deck") == len(state["deck"])
+            hands = view.pop("hands")
+            assert hands[seat] == state["hands"][seat]
+            assert [h for s, h in enumerate(hands) if s != seat] == [len(h) for s, h in enumerate(state["hands"]) if s != seat]
+            assert view == {key: value for key, value in state.items() if key not in ("deck", "hands")}
+    assert all(table.view(seat) == table.state() for seat in range(table.players))
+
+
+def test_observations_do_not_tell_two_hands_apart() -> None:
+    """P29: two tables that differ in hidden cards alone look the same to the seat that cannot see them, move by move."""
+    decks = [dealt("6c 2c 9d 3h 4h 5h Kh", other, "Ks Qs Ts") for other in ("7c 2d 3d 4d 5d 6d 8d", "7c 2s 3s 4s 5s 6s 8s")]
+    tables = [card_envs.table("pis_yedili", players=2, seed=1, deck=deck) for deck in decks]
+    for action in (None, "play 6c", "play 7c", "take"):
+        for table in tables:
+            if action:
+                table.play(action)
+        a, b = tables
+        assert a.observation(0).tobytes() == b.observation(0).tobytes(), action
+        assert a.observation(1).tobytes() != b.observation(1).tobytes(), action
+        assert a.view(0) == b.view(0), action
+        if a.to_move == 0:
+            assert a.legal_actions() == b.legal_actions(), action
+
+
+# ---- ends of deals
+
+
+def endings(table: Table, rng: random.Random, eager: float) -> Iterator[tuple[dict[str, Any], str, list[int]]]:
+    """Of every deal of a match: the state before its last action, that action, the scores."""
+    before, last, finished = table.state(), "", 0
+    for action in chain(play_on(table, rng, eager), [""]):
+        row = table._row
+        if row.finished > finished:
+            finished += 1
+            yield before, last, table.deals[-1]
+        last = action
+        if action and (row.deck_size - row.drawn <= 12 or int(row.hands[row.to_move]).bit_count() == 1):
+            before = table.state()  # the action may end the deal: it empties the hand, or the stock (P17: 12 cards at most)
+
+
+def test_every_end_of_a_deal_in_busy_play(seed: int) -> None:
+    """P23, P24, P25: who scores what at each kind of end, counted anew from the hands as they lay before the last action."""
+    rng, ends = random.Random(seed), Counter[str]()
+    for match in range(250):
+        options = {"players": rng.randint(2, 6), "penalty_keeps_turn": rng.random() < 0.5, "club_lap": rng.random() < 0.5}
+        table = card_envs.table("pis_yedili", seed=(seed, 0, match), **options)
+        for before, action, scores in endings(table, rng, eager=rng.choice([0.5, 0.9, 1.0])):
+            story = f"identity {table.identity}, {options}, deal {before['deal']}, {action!r}"
+            hands, mover = before["hands"], before["to_move"]
+            verb, _, card = action.partition(" ")
+            if verb == "play":
+                assert hands[mover] == [card], story
+                hands[mover] = []
+                ends[f"last {card[0]}"] += 1
+            else:
+                assert len(before["deck"]) <= (1 if verb == "draw" else 3 * before["sevens"]), story
+                hands[mover] += before["deck"]
+                ends[f"stock, {before['phase']}"] += 1
+            sums = [sum(POINTS[held[0]] for held in hand) for hand in hands]
+            times = {"7": 3, "J": 2}.get(card[:1], 1)
+            assert scores == [0 if points == min(sums) else times * points for points in sums], story
+    kinds = {f"last {rank}" for rank in "7JA8TQ"} | {f"stock, {phase}" for phase in ("lead", "turn", "drawn", "sevens")}
+    assert kinds <= set(ends), f"seed {seed}: {ends}"
+
+
+# ---- the picture
+
+
+@pytest.mark.parametrize("options", all_options("pis_yedili"), ids=label)
+def test_a_picture_holds_the_whole_table_and_a_view_s_what_the_seat_sees(options: dict[str, Any], seed: int) -> None:
+    rng = random.Random(f"{seed} {options}")
+    table = card_envs.table("pis_yedili", seed=seed, deals=2, **options)
+    for _ in chain(play_on(table, rng, eager=0.6), [""]):
+        state, where = table.state(), f"seed {seed} after {table.actions}"
+        seat = rng.randrange(table.players)
+        whole, seen = table.picture(), table.picture(seat)
+        for picture in (whole, seen):
+            stock, pile = picture.zones
+            assert (stock.size, stock.cards, stock.top) == (len(state["deck"]), (), None), where
+            assert pile.size == len(state["pile"]), where
+            assert [card.name for card in ((*pile.cards[::-1], pile.top) if pile.top else ())] == state["pile"], where
+            assert [one.total for one in picture.seats] == state["totals"], where
+            assert [one.note.split()[0] for one in picture.seats] == [str(len(hand)) for hand in state["hands"]], where
+            assert [n for n, one in enumerate(picture.seats) if one.marked] == (state["winners"] or [state["to_move"]]), where
+            assert [n for n, one in enumerate(picture.seats) if "dealer" in str(one.badges)] == [state["dealer"]], where
+            assert f"phase {state['phase']}" in picture.facts, where
+            assert ("clockwise" in picture.facts) == (state["direction"] == 1), where
+            follow = {"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades", None: "to follow"}[state["suit"]]
+            assert (follow in "".join(picture.facts)) == (state["suit"] is not None), where
+            assert ("no jack" in "".join(picture.facts)) == bool(state["suit"] and state["pile"][-1][0] == "J"), where
+            assert max(map(len, str(picture).split("\n"))) <= WIDTH, where
+        for number, hand in enumerate(state["hands"]):
+            assert [card.name for card in whole.seats[number].cards] == hand, where
+            if number == seat or table.is_over:
+                assert [card.name for card in seen.seats[number].cards] == hand, where
+            else:
+                assert [(card.name, card.count) for card in seen.seats[number].cards] == [("?", len(hand))], where
+
+
+def test_every_phase_says_what_is_asked(seed: int) -> None:
+    questions: dict[str, str] = {}
+    for match in range(30):
+        table = card_envs.table("pis_yedili", seed=(seed, 0, match), players=2, deals=1)
+        for _ in chain(play_on(table, random.Random(match), eager=0.6), [""]):
+            state = table.state()
+            said = table.picture().decision
+            assert state["over"] or said.startswith(f"seat {state['to_move']} to move: ")
+            questions[state["phase"]] = said
+            if state["phase"] == "sevens":
+                assert f"take {3 * state['sevens']} cards" in said
+    assert len(set(questions.values())) == len(questions) == 7
+
+
+@pytest.mark.parametrize("players", [2, 4, 6])
+def test_the_drawing_of_a_view_names_no_hidden_card(players: int, seed: int) -> None:
+    table = card_envs.table("pis_yedili", players=players, seed=seed, deals=1)
+    for decision, _ in enumerate(play_on(table, random.Random(seed), eager=0.6)):
+        if decision % 4 == 0:
+            state = table.state()
+            drawn = to_svg(table.picture(0))
+            titles = {element.text for element in ET.fromstring(drawn.encode()).iter("{http://www.w3.org/2000/svg}title")}
+            assert {*state["hands"][0], *state["pile"]} <= titles, f"seed {seed} after {table.actions}"
+            assert not titles & {*state["deck"], *chain(*state["hands"][1:])}, f"seed {seed} after {table.actions}"
+    assert to_rgb(table.picture(0)).shape[1:] == (800, 3)
+
+
+# ---- states from outside
+
+
+def replay_with(record: dict[str, Any], **fields: Any) -> Table:
+    """The table of a record whose start has other values in these fields."""
+    states = from_bytes(base64.b64decode(record["start"]["state"]), GAME.state_dtype).copy()
+    for name, value in fields.items():
+        states[name] = value
+    state = base64.b64encode(states.tobytes()).decode("ascii")
+    return card_envs.replay({**record, "start": {**record["start"], "state": state}})
+
+
+def started(*actions: str) -> tuple[dict[str, Any], Any]:
+    """A record with a start (see ``Table.redeal``) after these actions, and the fields of its state."""
+    table = card_envs.table("pis_yedili", players=2, seed=1, deck=dealt("6c Jd 2d 3d 4d 5d 6d", "7c 7h 2h 3h 4h 5h Ah"))
+    for action in actions:
+        table.play(action)
+    table.redeal(table.to_move or 0, 1)
+    record = table.record()
+    return record, from_bytes(base64.b64decode(record["start"]["state"]), GAME.state_dtype)[0]
+
+
+def test_a_state_from_outside_plays_on() -> None:
+    record, _ = started("play 6c", "play 7c")
+    assert replay_with(record).state()["phase"] == "sevens"
+
+
+@pytest.mark.parametrize(
+    ("actions", "fields", "message"),
+    [
+        ([], {"over": 1}, "the match is over, or it is not"),
+        ([], {"phase": 6}, "the match is over, or it is not"),
+        ([], {"to_move": -1}, "the match is over, or it is not"),
+        ([], {"drawn": 52}, "the stock is out of its bounds"),
+        ([], {"deck_size": 51}, "the stock is out of its bounds"),
+        ([], {"to_move": 2}, "a seat is not at the table"),
+        ([], {"dealer": 2}, "a seat is not at the table"),
+        ([], {"direction": 0}, "a seat is not at the table"),
+        ([], {"phase": 1}, "the phase does not fit"),
+        ([], {"lap": 0}, "the phase does not fit"),
+        ([], {"lap": 3}, "the phase does not fit"),
+        (["play 6c"], {"sevens": 1}, "the phase does not fit"),
+        (["play 6c"], {"phase": 3}, "the phase does not fit"),
+        (["play 6c", "play 7c"], {"sevens": 0}, "the phase does not fit"),
+        ([], {"top": 5}, "the top card is not that of the pile"),
+        (["play 6c"], {"top": 6}, "the top card is not that of the pile"),
+        (["play 6c"], {"top": -1}, "the top card is not that of the pile"),
+        (["play 6c"], {"pile_size": 0}, "the top card is not that of the pile"),
+        (["play 6c"], {"suit": -1}, "there is no suit to follow"),
+        (["play 6c"], {"phase": 4}, "there is no jack to name a suit for"),
+        (["play 6c"], {"seen": 1}, "the cards seen are not those of the pile"),
+        (["play 6c"], {"hands": [[1, 2, 0, 0, 0, 0]]}, "the 52 cards of the deck are not all there once"),
+        ([], {"deck": [[0] * 52]}, "the 52 cards of the deck are not all there once"),
+        ([], {"ordered": 2, "order": [[7] * 52]}, "the given order names a card twice"),
+    ],
+)
+def test_a_broken_state_from_outside_is_refused(actions: list[str], fields: dict[str, Any], message: str) -> None:
+    record, _ = started(*actions)
+    with pytest.raises(ValueError, match=message):
+        replay_with(record, **fields)
+
+
+def test_a_card_in_two_hands_is_refused() -> None:
+    record, state = started("play 6c")
+    hands = state["hands"].copy()
+    hands[0] = np.uint64(int(hands[0]) | int(hands[1]))
+    with pytest.raises(ValueError, match="not all there once"):
+        replay_with(record, hands=[hands])
