@@ -16,13 +16,15 @@ from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
 from card_envs.games import game_of as game
 from card_envs.games import games
-from card_envs.players import load_player
+from card_envs.players import load_player, register_player
 
 __version__ = _version("card-envs")
 __all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "game", "games", "load_player", "replay", "table"]
 
 _aec.register()
 _gym.register()
+for _name in ("exact", "racer"):  # they live above the players' layer
+    register_player("flip7", _name, f"card_envs.risk.players:{_name}")
 
 
 def table(

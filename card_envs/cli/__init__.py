@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import card_envs
-from card_envs.cli import games, play, replay, rules, speed
+from card_envs.cli import bench, games, play, replay, risk, rules, speed
 
 
 class OneLineErrors(TyperGroup):
@@ -60,6 +60,8 @@ app.command("games")(games.list_games)
 app.command("rules")(rules.show_rules)
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
+app.command("bench", cls=bench.OptionalAddress)(bench.bench)
+app.add_typer(risk.app)
 app.command("speed")(speed.speed)
 
 

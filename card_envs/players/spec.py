@@ -18,6 +18,14 @@ from card_envs.players.player import BuiltIn, Function, Player
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
 
 
+_REGISTERED: dict[tuple[str, str], str] = {}
+
+
+def register_player(game: str, name: str, target: str) -> None:
+    """Let ``name`` stand for ``target``, a ``module:factory``, among the players of a game; it is imported when asked for."""
+    _REGISTERED[game, name] = target
+
+
 def split_specs(text: str) -> list[str]:
     """``"ev,risk(.2),m:f(1, 2)"`` → its specs: a list is split at its top-level commas."""
     specs, depth, start = [], 0, 0
@@ -52,7 +60,7 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         if match is None:
             raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
         arguments, keywords = _literals(spec, match["arguments"] or "")
-        name = match["name"]
+        name = _REGISTERED.get((game.name, match["name"]), match["name"])
         player = _made(spec, name, arguments, keywords) if ":" in name else _built_in(spec, name, game, arguments, keywords)
     if isinstance(player, Network):
         player.check(game, game.resolve(options or {}))
@@ -72,7 +80,8 @@ def _literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
 def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> Player:
     policies = {policy.name: policy for policy in game.policies}
     if name not in policies:
-        raise unknown(f"player of {game.name}", name, [*policies, *game.aliases])
+        registered = [known for its_game, known in _REGISTERED if its_game == game.name]
+        raise unknown(f"player of {game.name}", name, [*policies, *game.aliases, *registered])
     policy = policies[name]
     names = list(policy.defaults)
     if len(arguments) > len(names):

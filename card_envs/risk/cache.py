@@ -1,0 +1,51 @@
+"""Results on disk, in the user's cache folder: what takes seconds is computed once.
+
+``CARD_ENVS_CACHE`` names another folder. A file's name holds the model and a hash of its deck and of :data:`VERSION`; it is
+written atomically; one that cannot be read is computed again, and where nothing can be written nothing is kept.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from hashlib import sha256
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+from platformdirs import user_cache_dir
+
+from card_envs.players.network import write_atomically
+
+VERSION = 1  # of the solver: raise it when its results change
+
+
+def folder() -> Path:
+    """Where results are kept."""
+    return Path(os.environ.get("CARD_ENVS_CACHE") or user_cache_dir("card-envs")) / "risk"
+
+
+def file_of(name: str, *about: object) -> Path:
+    """The file of a result that depends on ``about``."""
+    return folder() / f"{name}-{sha256(repr((VERSION, *about)).encode()).hexdigest()[:12]}.npz"
+
+
+def load(path: Path) -> dict[str, NDArray[np.float64]] | None:
+    """The arrays of a file; ``None`` if there is none, or none that can be read."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (OSError, ValueError, EOFError, BadZipFile):
+        return None
+
+
+def save(path: Path, **arrays: NDArray[np.float64]) -> None:
+    """Keep the arrays."""
+    data = io.BytesIO()
+    np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, data.getvalue())
+    except OSError:
+        pass  # a read-only home: compute again next time

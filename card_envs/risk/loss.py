@@ -1,0 +1,95 @@
+"""What decisions cost: points, or win probability, given away per decision; and the same values as a control variate.
+
+The loss of a decision is max(Q(draw), Q(stay)) - Q(what was chosen), both by the solo solver on the deck as it lies: Swap,
+Steal, Discard and being given cards are left out of Q, so of a decision made to deny an opponent it is no judge. In a solo
+round E[X_π] = V*(∅) - E[Σ losses]: the losses say what the points say, with a fraction of their variance.
+
+In the game of several players the values cannot be exact, but they can still take luck out of a mean: of each card drawn on a
+turn V(after it) less its expectation over the deck has the mean 0 whatever V is, so that subtracting it leaves the mean as it
+is (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling 2018). ``real_round`` does that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import card_envs
+from card_envs.engine.game import unknown
+from card_envs.engine.table import Table
+from card_envs.games.flip7 import GAME
+from card_envs.risk.kernel import SCORES
+from card_envs.risk.live import draw_and_stay
+from card_envs.risk.model import View, names_of
+from card_envs.risk.race import TARGET, Race, race
+from card_envs.risk.solve import POINTS, Array
+
+UNITS = ("points", "win")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A choice between drawing and staying, and what it gave away, in points or win probability.
+
+    Attributes:
+        number: of the decision in the match, from 1; deal, seat: whose and when; line: his cards.
+        action: what he chose; draw, stay: what either was worth; loss: best less chosen, at least 0.
+    """
+
+    number: int
+    deal: int
+    seat: int
+    line: tuple[str, ...]
+    action: str
+    draw: float
+    stay: float
+
+    @property
+    def loss(self) -> float:
+        return max(self.draw, self.stay) - (self.draw if self.action == "draw" else self.stay)
+
+    def facts(self) -> dict[str, Any]:
+        """JSON-able."""
+        return vars(self) | {"line": list(self.line), "loss": self.loss}
+
+
+def payoffs_of(view: View, unit: str, table: Race | None = None) -> Array:
+    """g for each row of a view, float64 [n, 160]: points, or the win probability of the race against the best opponent."""
+    if unit == "points":
+        return np.broadcast_to(POINTS, (len(view.turn), SCORES)).copy()
+    if unit != "win":
+        raise unknown("unit", unit, UNITS)
+    totals = np.clip(view.totals + TARGET - int(view.options["target"]), 0, TARGET - 1)
+    payoffs: Array = (table or race("plain")).payoffs[totals[:, 0], totals[:, 1:].max(axis=1)]
+    return payoffs
+
+
+def review(record: Mapping[str, Any] | Table, unit: str = "points") -> list[Decision]:
+    """Every choice between drawing and staying in a match, in order.
+
+    Args:
+        record: of a match (``Table.record()``), or the table that played it from its start.
+        unit: ``"points"`` of the round, or ``"win"`` probability by the race of two against the best opponent.
+    """
+    played = record if isinstance(record, Table) else card_envs.replay(record)
+    if played.game.name != GAME.name:
+        raise ValueError(f"bust risk is of {GAME.name}, not of {played.game.name}")
+    table = card_envs.replay(dict(played.record()) | {"actions": []})
+    observations, about = [], []
+    for number, action in enumerate(played.actions, 1):
+        seat = table.to_move
+        if action in ("draw", "stay") and seat is not None and "stay" in table.legal_actions():
+            observations.append(table.observation(seat))
+            about.append((number, len(table.deals) + 1, seat, action))
+        table.play(action)
+    if not observations:
+        return []
+    view = View.of(np.stack(observations), played.options)
+    draw, stay = draw_and_stay(view, np.arange(len(about)), payoffs_of(view, unit))
+    return [
+        Decision(number, deal, seat, tuple(names_of(int(view.lines[row, 0]))), action, float(draw[row]), float(stay[row]))
+        for row, (number, deal, seat, action) in enumerate(about)
+    ]
