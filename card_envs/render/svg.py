@@ -247,9 +247,7 @@ class _Drawing:
         else:
             self.text(text, x, y + 0.36 * size, size, ink=ink, anchor="middle", weight=BLACK, to=to)
 
-    def box(
-        self, x: float, y: float, width: float, height: float, radius: float, *, to: Any = None, **style: Any
-    ) -> None:
+    def box(self, x: float, y: float, width: float, height: float, radius: float, *, to: Any = None, **style: Any) -> None:
         place = (round(value, 2) for value in (x, y, width, height))
         (to or self.drawing).append(self.lib.Rectangle(*place, rx=round(radius, 2), **style))
 

@@ -21,7 +21,7 @@ VALUE = {**{str(n): n for n in range(14)}, "lucky13": 13, "unlucky7": 7}
 PACK = Counter({**{str(n): n for n in range(14)}, "0": 1, "7": 6, "13": 12, "lucky13": 1, "unlucky7": 1})
 PACK += Counter(MODIFIERS + ACTIONS + ACTIONS)
 
-PLAIN = "deal dealer to_move phase totals deck winners truncated turn lines status void".split()  # of the state
+PLAIN = ["deal", "dealer", "to_move", "phase", "totals", "deck", "winners", "truncated", "turn", "lines", "status", "void"]
 OPTIONS = ["players", "brutal", "target", "pair_counts_twice", "max_rounds"]
 
 Decisions = Generator[None, str, None]  # a part of the game that may ask for decisions

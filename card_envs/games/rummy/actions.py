@@ -1,7 +1,8 @@
 """The action space of Rummy: one index for each action string.
 
 ``draw`` 0, ``end`` 1, ``take`` each card 2 … 53, ``discard`` each card 54 … 105, ``layoff`` each card on a set 106 … 157,
-below a run 158 … 209, above a run 210 … 261, ``meld`` the 65 sets 262 … 326 and the 308 runs 327 … 634. Cards are 13·suit + rank.
+below a run 158 … 209, above a run 210 … 261, ``meld`` the 65 sets 262 … 326 and the 308 runs 327 … 634. Cards are
+13·suit + rank.
 """
 
 import numpy as np

@@ -42,12 +42,11 @@ def picture(state: dict[str, Any]) -> Picture:
     pile = state["pile"]
     top = card(pile[-1], marked=state["phase"] == "draw") if pile else None
     melds = [Zone(meld["kind"], row(meld["cards"])) for meld in state["melds"]]
+    facts = [f"deal {state['deal']}", f"seat {state['dealer']} deals", f"phase {state['phase']}"]
+    facts += [f"{options['scoring']} scoring", f"to {options['target']} points"]
     return Picture(
         title=TITLE,
-        facts=(
-            f"deal {state['deal']}", f"seat {state['dealer']} deals", f"phase {state['phase']}", f"{options['scoring']} scoring",
-            f"to {options['target']} points",
-        ),  # fmt: skip
+        facts=tuple(facts),
         seats=tuple(_seat(state, seat) for seat in range(state["players"])),
         zones=(Zone("stock", size=stock), Zone("pile", row(reversed(pile[:-1])), size=len(pile), top=top), *melds),
         decision=_decision(state),
