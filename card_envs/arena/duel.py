@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine import loops
+from card_envs.arena.play import Playing
 from card_envs.engine.batch import Batch, check_seed
-from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
+from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.games import game_of
 from card_envs.players import Player, resolve
-from card_envs.players.player import BuiltIn, seat_players
 
 LISTS = ("train", "tune", "report")
 LIST_SIZE = 1 << 40  # seeds of a list
@@ -27,18 +26,18 @@ MATCHES_AT_ONCE = 4096
 NORMAL_95 = 1.96
 
 
-def deal_list(name: str, seed: int = 0) -> int:
+def list_seed(deal_list: str, seed: int = 0) -> int:
     """The seed of the deals of a named list: deal d has the identity (this, d, 0).
 
     The lists share no deal: agents learn on ``"train"``, what chooses among them (checkpoints, settings) is played on
     ``"tune"``, and the figures that are reported come from ``"report"`` alone. ``seed``, 0 … 2**40 - 1, picks among many
     lists of the same name.
     """
-    if name not in LISTS:
-        raise unknown("deal list", name, LISTS)
+    if deal_list not in LISTS:
+        raise unknown("deal list", deal_list, LISTS)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < LIST_SIZE:
         raise ValueError(f"seed of the deal list = {seed!r}: allowed is an integer from 0 to 2**40 - 1")
-    return LISTS.index(name) * LIST_SIZE + int(seed)
+    return LISTS.index(deal_list) * LIST_SIZE + int(seed)
 
 
 @dataclass(frozen=True)
@@ -77,13 +76,13 @@ class Matches:
 def play_matches(
     game: str | Game,
     lineup: Sequence[str | Player],
-    deals: int,
+    blocks: int,
     *,
     seed: int = 0,
     at_once: int = MATCHES_AT_ONCE,
     **options: OptionValue,
 ) -> Matches:
-    """Play ``deals`` deals, each in all rotations of the line-up: ``deals × players`` matches.
+    """Play ``blocks`` deals, each in all rotations of the line-up: ``blocks × players`` matches.
 
     The result depends on the arguments alone, but for ``at_once``, how many matches are played in lock step. (A network's
     matrix products may round differently with another ``at_once``: in the last digit, so hardly ever in its choice.)
@@ -91,8 +90,8 @@ def play_matches(
     Args:
         game: a game or its name.
         lineup: a player or spec for each seat of the first rotation.
-        deals: how many deals, at least 1.
-        seed: that of the deals, as from :func:`deal_list`.
+        blocks: how many deals, at least 1.
+        seed: that of the deals, as from :func:`list_seed`.
         **options: the game's; ``players`` may be left out, it is the length of the line-up.
 
     Raises:
@@ -104,14 +103,13 @@ def play_matches(
     if options.setdefault("players", n) != n:
         raise ValueError(f"the line-up has {n} players, but players = {options['players']!r}")
     resolved: dict[str, Any] = game.resolve(options)
-    if isinstance(deals, bool) or not isinstance(deals, int | np.integer) or deals < 1:
-        raise ValueError(f"deals = {deals!r}: allowed is a whole number from 1")
+    if isinstance(blocks, bool) or not isinstance(blocks, int | np.integer) or blocks < 1:
+        raise ValueError(f"blocks = {blocks!r}: allowed is a whole number from 1")
     seed = check_seed(seed)
     players, index = _resolve(lineup, game, resolved)
-    total = int(deals) * n
+    total = int(blocks) * n
     batch = Batch(game, min(max(at_once, 1), total), seed=0, **resolved)
-    batch._settings[loops.AUTO_RESET] = False
-    batch._settings[loops.SHOW] = False  # a player who looks is shown what he may see; nobody else pays for it
+    playing = Playing(batch, players, np.zeros(batch.size, np.uint64))
     # seat s of rotation k is taken by lineup[(s - k) % n]
     taken_by = (np.arange(n) - np.arange(n)[:, None]) % n
     rewards, scores, truncated = np.empty((total, n)), np.empty((total, n), np.int64), np.empty(total, np.bool_)
@@ -120,12 +118,13 @@ def play_matches(
         seats = taken_by[number % n]
         rows = np.arange(len(number))
         batch._identity[rows] = np.stack([np.full(len(rows), seed), number // n, 0 * rows, 0 * rows], axis=1)
-        _play(batch, rows, index[seats], players)
+        playing.salt[rows] = number % n
+        playing.play(rows, index[seats])
         mine = number[:, None], seats
         rewards[mine] = batch._rewards[rows]
         scores[mine] = batch._states["totals"][rows, :n]
         truncated[number] = batch._truncated[rows]
-    shape = int(deals), n, n
+    shape = int(blocks), n, n
     return Matches(rewards.reshape(shape), scores.reshape(shape), truncated.reshape(shape[:2]))
 
 
@@ -139,24 +138,6 @@ def _resolve(
             different.append(spec)
     index = [next(i for i, known in enumerate(different) if spec is known or spec == known) for spec in lineup]
     return [resolve(spec, game, options) for spec in different], np.array(index, np.int8)
-
-
-def _play(batch: Batch, rows: NDArray[np.int64], seating: NDArray[np.int8], players: list[Player]) -> None:
-    """Deal the matches of ``rows`` and play them to their ends, side by side; ``players[seating[row, seat]]`` sits there."""
-    who = np.zeros(batch.size, np.int8)
-    checked = not all(isinstance(player, BuiltIn) for player in players)
-    batch._actions[rows] = loops.RESET
-    while True:
-        batch._run(rows)
-        rows = rows[batch._to_move[rows] >= 0]
-        if not len(rows):
-            return
-        who[rows] = seating[rows, batch._to_move[rows]]
-        seat_players(batch, rows, who, players, batch._actions)
-        if checked:
-            illegal = rows[~batch._legal(batch._actions)[rows]]
-            if len(illegal):
-                raise IllegalAction(f"{players[who[illegal[0]]]!r}: {batch._explain(illegal)}")
 
 
 @dataclass(frozen=True)
@@ -188,7 +169,7 @@ class Duel:
     Attributes:
         share: A's share of the wins, ties split, beside ``fair``.
         fair: 1/n, a player's share among equals.
-        margin: A's total minus the mean of the others', in points.
+        margin: how many points A is ahead of the others' mean; with fewer of them where the lowest total wins.
         matches: how many were played.
         truncated: how many of them a technical cap cut off.
     """
@@ -206,7 +187,7 @@ def duel(
     b: str | Player,
     *,
     matches: int = 20_000,
-    deals: str = "report",
+    deal_list: str = "report",
     seed: int = 0,
     **options: OptionValue,
 ) -> Duel:
@@ -215,7 +196,7 @@ def duel(
     Args:
         game, a, b, **options: the game or its name, two players or specs, the game's options with ``players`` = n.
         matches: how many matches, rounded up to whole blocks of n; 2 blocks at least.
-        deals: the name of the deal list, see :func:`deal_list`.
+        deal_list: the name of the list of deals, see :func:`list_seed`.
         seed: that of the deal list.
     """
     game = game_of(game) if isinstance(game, str) else game
@@ -223,11 +204,12 @@ def duel(
     n = int(resolved["players"])
     if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= n:
         raise ValueError(f"matches = {matches!r}: allowed is a whole number from {n + 1} (2 blocks of {n})")
-    played = play_matches(game, [a, *[b] * (n - 1)], -(-int(matches) // n), seed=deal_list(deals, seed), **resolved)
+    played = play_matches(game, [a, *[b] * (n - 1)], -(-int(matches) // n), seed=list_seed(deal_list, seed), **resolved)
+    ahead = 1.0 if game.score_scale(resolved) > 0 else -1.0  # or where the lowest total wins
     return Duel(
         share=estimate(played.shares[:, :, 0].mean(axis=1)),
         fair=1.0 / n,
-        margin=estimate(played.margins[:, :, 0].mean(axis=1)),
+        margin=estimate(ahead * played.margins[:, :, 0].mean(axis=1)),
         matches=played.truncated.size,
         truncated=int(played.truncated.sum()),
     )

@@ -1,0 +1,268 @@
+"""A benchmark from its arguments to its report, and on from a report that was cut short."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from card_envs.arena import statistics
+from card_envs.arena.duel import list_seed
+from card_envs.arena.results import digest, identify_player, parse_gate, results_of
+from card_envs.arena.run import MOST_DEALS, Benchmark, Done, Roster, Threads, Workers, fixed_tasks, play_until_sure
+from card_envs.arena.shard import Shard
+from card_envs.engine.game import Game, OptionValue, unknown
+from card_envs.games import game_of
+
+SCHEMA = "card_envs.benchmark/1"
+MATCHES = 2_000  # of each line-up
+LIBRARIES = ("card-envs", "numpy", "scipy", "numba", "choix")
+
+
+@dataclass
+class Bench:
+    """Who is to play what: made by :func:`bench`'s arguments, checked; :meth:`play` it, then :meth:`report`."""
+
+    benchmark: Benchmark
+    deal_list: str
+    seed: int
+    options: dict[str, OptionValue]
+    matches: int | None
+    until_sure: bool
+    baseline: str | None
+    edge: float
+    gate: tuple[str, str] | None
+    seconds: float = 0.0
+    played: int = 0
+    interrupted: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        game: str | Game,
+        players: Sequence[str] | Mapping[str, Any],
+        *,
+        tables: Sequence[int] | None = None,
+        matches: int | None = None,
+        until_sure: bool = False,
+        baseline: str | None = None,
+        edge: float = statistics.EDGE,
+        gate: str | None = None,
+        deal_list: str = "report",
+        seed: int = 0,
+        **options: OptionValue,
+    ) -> Bench:
+        """Check the arguments, which are those of :func:`bench`."""
+        game = game_of(game) if isinstance(game, str) else game
+        specs: Mapping[str, Any] = players if isinstance(players, Mapping) else dict.fromkeys(players, "")
+        if len(specs) < len(players):
+            raise ValueError(f"player {next(p for p in specs if list(players).count(p) > 1)!r} is named twice")
+        if len(specs) < 2:
+            raise ValueError(f"players: two at least are to be named, {len(specs)} given")
+        roster = Roster({name: specs[name] or name for name in specs}, game)
+        sizes = sorted(set(tables or [int(game.resolve(options)["players"])]))
+        resolved = {n: game.resolve({**options, "players": n}) for n in sizes}
+        for by_n in resolved.values():
+            roster.seated(roster, by_n)
+        if matches is not None and (isinstance(matches, bool) or not isinstance(matches, int) or matches <= sizes[-1]):
+            raise ValueError(f"matches = {matches!r}: allowed is a whole number from {sizes[-1] + 1} (2 blocks of {sizes[-1]})")
+        if not 0 < edge < 1:
+            raise ValueError(f"edge = {edge!r}: allowed is a share of the wins between 0 and 1, as .02")
+        if baseline is not None and baseline not in specs:
+            raise unknown("baseline", baseline, roster)
+        if until_sure and baseline is None:
+            baseline = next((name for name in ("random", game.default_opponent) if name in specs), None)
+            if baseline is None:
+                raise ValueError("until sure of what? name a baseline among the players")
+        if gate is not None and until_sure:
+            raise ValueError("gate: it is one-sided at a fixed number of matches, and does not go with until_sure")
+        common = {name: value for name, value in next(iter(resolved.values())).items() if name != "players"}
+        return cls(
+            Benchmark(roster, resolved, list_seed(deal_list, seed)), deal_list, int(seed), common, matches, until_sure,
+            baseline, edge, None if gate is None else parse_gate(gate, list(roster)),
+        )  # fmt: skip
+
+    @property
+    def deals(self) -> dict[int, int]:
+        """Deals for every line-up, by number of players: whole blocks. The most there can be, if until sure."""
+        if self.matches is None and self.until_sure:
+            return dict.fromkeys(self.benchmark.tables, MOST_DEALS)
+        return {n: -(-(self.matches or MATCHES) // n) for n in self.benchmark.tables}
+
+    def tasks(self) -> list[Any]:
+        """What is left to be played, if the number is fixed."""
+        return fixed_tasks(self.benchmark, self.deals)
+
+    def play(self, workers: Workers, done: Done = lambda matches: None) -> None:
+        """Play it; Ctrl-C ends it early."""
+        start = perf_counter()
+
+        def count(matches: int) -> None:
+            self.played += matches
+            done(matches)
+
+        try:
+            if self.until_sure:
+                play_until_sure(self.benchmark, str(self.baseline), workers, count, edge=self.edge, most=self.deals)
+            else:
+                self.benchmark.play(self.tasks(), workers, count)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        self.seconds += perf_counter() - start
+
+    # -- the report
+
+    def results(self) -> dict[str, Any]:
+        return results_of(
+            self.benchmark,
+            deal_list=self.deal_list,
+            list_seed=self.seed,
+            options=self.options,
+            version=version("card-envs"),
+            baseline=self.baseline,
+            edge=self.edge,
+            until_sure=self.until_sure,
+            gate=self.gate,
+        )
+
+    def report(self, command: str | None = None) -> dict[str, Any]:
+        """The whole report, JSON-able: see the key ``schema`` and :func:`results_of`."""
+        results = self.results()
+        return {
+            "schema": SCHEMA,
+            "header": {
+                "command": command or shlex.join(sys.argv),
+                "versions": {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()},
+                "interrupted": self.interrupted,
+            },
+            "results": results,
+            "results_sha256": digest(results),
+            "timing": {
+                "seconds": round(self.seconds, 3),
+                "matches": self.played,
+                "matches_per_second": round(self.played / self.seconds, 1) if self.seconds else None,
+                "ms_per_decision": self._speeds(),
+            },
+            "machine": {
+                "processor": platform.machine(),
+                "cores": os.cpu_count(),
+                "system": platform.system(),
+                "python": platform.python_implementation(),
+            },
+            "blocks": self.identity() | {"shards": self._shards()},
+        }
+
+    def _speeds(self) -> dict[str, dict[str, float | None]]:
+        """Milliseconds per decision of what this process has played, by number of players and name."""
+        spent: dict[str, dict[str, list[float]]] = {}
+        for (n, lineup), by in self.benchmark.shards.items():
+            for shard in by.values():
+                for name, seconds, decisions in zip(sorted(set(lineup)), shard.seconds, shard.decisions, strict=True):
+                    mine = spent.setdefault(str(n), {}).setdefault(name, [0.0, 0])
+                    if seconds:  # none is known of what was played before
+                        mine[0] += float(seconds)
+                        mine[1] += int(decisions)
+        return {
+            n: {name: round(1000 * s / d, 6) if d else None for name, (s, d) in sorted(by.items())}
+            for n, by in sorted(spent.items())
+        }
+
+    def _shards(self) -> list[dict[str, Any]]:
+        return [
+            {"players": n, "lineup": list(lineup), "shards": [shard.as_json() for _, shard in sorted(by.items())]}
+            for (n, lineup), by in sorted(self.benchmark.shards.items())
+            if by
+        ]
+
+    def identity(self) -> dict[str, Any]:
+        """What must agree for blocks to be continued."""
+        game = self.benchmark.game
+        specs = self.benchmark.roster.specs
+        return {
+            "game": game.id,
+            "package": version("card-envs"),
+            "options": self.options,
+            "deal_list": self.deal_list,
+            "seed": self.seed,
+            "players": {name: identify_player(spec, game)["sha256"] for name, spec in specs.items()},
+        }
+
+    def resume(self, report: Mapping[str, Any], source: str = "the report") -> None:
+        """Take over the blocks of an earlier report of the same players, game, options, deals and package.
+
+        Raises:
+            ValueError: names the first thing that differs.
+        """
+        if report.get("schema") != SCHEMA:
+            raise ValueError(f"{source}: its schema is {report.get('schema')!r}, this package reads {SCHEMA!r}")
+        try:
+            blocks = dict(report["blocks"])
+            entries = [(int(e["players"]), tuple(map(str, e["lineup"])), list(e["shards"])) for e in blocks["shards"]]
+            theirs = dict(blocks["players"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{source}: no blocks to go on from ({error!r})") from None
+        mine = self.identity()
+        for key in ("game", "package", "options", "deal_list", "seed"):
+            if blocks.get(key) != mine[key]:
+                raise ValueError(f"{source}: its {key} is {blocks.get(key)!r}, but here it is {mine[key]!r}")
+        for name, sha in mine["players"].items():
+            if theirs.get(name, sha) != sha:
+                raise ValueError(f"{source}: {name} was another file then (SHA-256 {theirs[name]})")
+        for n, lineup, shards in entries:
+            if n in self.benchmark.tables and set(lineup) <= set(self.benchmark.roster):
+                known = self.benchmark.shards.setdefault((n, lineup), {})
+                for data in shards:
+                    shard = Shard.from_json(data, len(set(lineup)))
+                    known[shard.first] = shard
+
+
+def bench(
+    game: str | Game,
+    players: Sequence[str] | Mapping[str, Any],
+    *,
+    threads: int = 1,
+    workers: Callable[[Roster], Workers] | None = None,
+    progress: Done = lambda matches: None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Settle which of several players is better, and return the report, JSON-able.
+
+    The same deals for every line-up, each in all seat rotations: one against the rest both ways, and free for all.
+
+    Args:
+        game: a game or its name.
+        players: specs, or a mapping of names to specs or players.
+        threads: how many play; the results are the same.
+        workers: makes who else plays, as ``card_envs.arena.cluster.Cluster``.
+        progress: is told how many matches were just played.
+        **arguments: ``tables`` (numbers of players), ``matches`` (of each line-up, rounded up to whole blocks), ``until_sure``
+            (a sequential test of everybody against ``baseline``, for a difference of ``edge``; ``matches`` is then the most),
+            ``gate`` (``"A > B"``), ``deal_list`` and ``seed`` (see :func:`list_seed`), and the game's options.
+
+    Raises:
+        ValueError: names what is wrong and what is allowed.
+    """
+    it = Bench.of(game, players, **arguments)
+    it.play(workers(it.benchmark.roster) if workers else Threads(it.benchmark.roster, threads), progress)
+    if it.interrupted:
+        raise KeyboardInterrupt
+    return it.report()
+
+
+def read_report(file: Path) -> dict[str, Any]:
+    """The JSON of a report; ``ValueError`` if it is none."""
+    try:
+        report = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: no JSON ({error})") from None
+    if not isinstance(report, dict):
+        raise ValueError(f"{file}: a report is a JSON object, not {type(report).__name__}")
+    return report

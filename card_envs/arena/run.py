@@ -1,0 +1,220 @@
+"""Playing a benchmark: which shards there are to play, who plays them, and until when."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.arena.lineups import Lineup, all_lineups, pairings
+from card_envs.arena.shard import Shard, Task, deals_of, one_blas_thread, play_shard, unit
+from card_envs.arena.statistics import MIN_BLOCKS, sprt
+from card_envs.engine.game import Game, OptionValue
+from card_envs.players import Player, resolve
+
+MOST_DEALS = 100_000  # of a sequential test
+
+Done = Callable[[int], None]  # is told how many matches were just played
+
+
+class Roster:
+    """The players of a benchmark by name. Each thread has players of its own, made from their specs."""
+
+    def __init__(self, specs: Mapping[str, str | Player], game: Game) -> None:
+        self.specs = {name: specs[name] for name in sorted(specs)}
+        self.game = game
+        self._local = threading.local()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.specs)
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+    def seated(self, names: Iterable[str], options: Mapping[str, OptionValue]) -> dict[str, Player]:
+        """These players, checked for a table with these options."""
+        made: dict[Any, Player] = self._local.__dict__.setdefault("made", {})
+        found = {}
+        for name in names:
+            key = (name, tuple(options.items()))
+            if key not in made:
+                made[key] = resolve(self.specs[name], self.game, options)
+            found[name] = made[key]
+        return found
+
+
+@dataclass
+class Benchmark:
+    """Players, the tables that they meet at, and all that was played so far.
+
+    Args:
+        roster: the players.
+        tables: by number of players, all options.
+        seed: of the deals, as from :func:`card_envs.arena.list_seed`.
+
+    Attributes:
+        shards: by (number of players, line-up), by first deal.
+    """
+
+    roster: Roster
+    tables: Mapping[int, Mapping[str, Any]]
+    seed: int
+    shards: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
+
+    @property
+    def game(self) -> Game:
+        return self.roster.game
+
+    def tasks(self, n: int, lineup: Lineup, deals: range) -> Iterator[Task]:
+        """The shards that cover these deals and have not been played. ``deals`` begins where a shard does."""
+        options = self.tables[n]
+        size = deals_of(self.roster.seated(lineup, options), lineup)
+        known = self.shards.setdefault((n, lineup), {})
+        for first in range(deals.start, deals.stop, size):
+            count = min(size, deals.stop - first)
+            if first not in known or known[first].deals < count:
+                yield Task(self.game, options, lineup, self.seed, first, count)
+
+    def play(self, tasks: Iterable[Task], workers: Workers, done: Done) -> None:
+        for task, shard in workers.run(tasks):
+            self.shards[len(task.lineup), task.lineup][task.first] = shard
+            done(task.matches)
+
+    def scores(self, n: int, a: str, b: str) -> Floats:
+        """The block scores of A against B, float64 [deals]: how far A's share of the wins is over its fair share.
+
+        Of more than two players, the mean of A's surplus as one among B and of B's lack as one among A: B's score
+        against A is minus this.
+        """
+        among = {lineup: self.one_among(n, lineup) for lineup in pairings(a, b, n)}
+        common = set.intersection(*(set(deals) for deals, _ in among.values()))
+        scores = np.zeros(len(common))
+        for lineup, (deals, share) in among.items():
+            score = share[np.isin(deals, list(common))] - 1.0 / n
+            scores += score if lineup[0] == a else -score
+        return scores / len(among)
+
+    def ahead(self, n: int, a: str, b: str) -> Floats:
+        """By how much more than half of the time A is placed ahead of B where the two are paired, float64 [deals]."""
+        lineups = pairings(a, b, n)
+        names = sorted((a, b))
+        i, j = names.index(a), names.index(b)
+        by_deal = [
+            {s.first + d: float(wins) for s in self.in_order(n, lineup) for d, wins in enumerate(s.pairs[:, i, j])}
+            for lineup in lineups
+        ]
+        common = sorted(set.intersection(*map(set, by_deal)))
+        total = np.array([[wins[deal] for deal in common] for wins in by_deal]).sum(axis=0)
+        most = 2 * n * (n - 1) * len(lineups)
+        share: Floats = total / most - 0.5
+        return share
+
+    def one_among(self, n: int, lineup: Lineup) -> tuple[NDArray[np.int64], Floats]:
+        """The deals played, and in each the mean share of the wins of the line-up's first, who is alone."""
+        shards = self.in_order(n, lineup)
+        if not shards:
+            return np.empty(0, np.int64), np.empty(0)
+        one = sorted(set(lineup)).index(lineup[0])
+        deals = np.concatenate([np.arange(s.first, s.first + s.deals) for s in shards])
+        return deals, np.concatenate([s.shares[:, one] for s in shards]) / (unit(n) * n)
+
+    def in_order(self, n: int, lineup: Lineup) -> list[Shard]:
+        return [shard for _, shard in sorted(self.shards.get((n, lineup), {}).items())]
+
+
+Floats = NDArray[np.float64]
+
+
+def fixed_tasks(benchmark: Benchmark, deals: Mapping[int, int]) -> list[Task]:
+    """All that is to be played for so many deals of every line-up; what is cut short has played all line-ups alike."""
+    tasks = [
+        task
+        for n in benchmark.tables
+        for lineup in all_lineups(list(benchmark.roster), n)
+        for task in benchmark.tasks(n, lineup, range(deals[n]))
+    ]
+    return sorted(tasks, key=lambda task: task.first)  # stable
+
+
+def play_until_sure(
+    benchmark: Benchmark, baseline: str, workers: Workers, done: Done, *, edge: float, most: Mapping[int, int]
+) -> None:
+    """Play everybody against the baseline, each until the sequential test is decided or ``most`` deals are played."""
+    while True:
+        tasks: list[Task] = []
+        for n in benchmark.tables:
+            for name in benchmark.roster:
+                if name != baseline and not _decided(benchmark, n, name, baseline, edge, most[n]):
+                    tasks += _next_round(benchmark, n, name, baseline, most[n])
+        if not tasks:
+            return
+        benchmark.play(tasks, workers, done)
+
+
+def _decided(benchmark: Benchmark, n: int, name: str, baseline: str, edge: float, most: int) -> bool:
+    scores = benchmark.scores(n, name, baseline)
+    return len(scores) >= most or sprt(scores, edge).verdict != "undecided"
+
+
+def _next_round(benchmark: Benchmark, n: int, name: str, baseline: str, most: int) -> list[Task]:
+    """The shards of the next deals, in both line-ups: one of each, or a few if they are small."""
+    lineups = pairings(name, baseline, n)
+    players = benchmark.roster.seated(lineups[0], benchmark.tables[n])
+    size = deals_of(players, lineups[0])
+    at_least = max(MIN_BLOCKS, size)
+    played = len(benchmark.scores(n, name, baseline))
+    end = min(most, -(-(played + at_least) // size) * size)
+    return [task for lineup in lineups for task in benchmark.tasks(n, lineup, range(end))]
+
+
+# ---- who plays the shards
+
+
+class Workers(Protocol):
+    """Somebody who plays shards. The order in which they come back is free."""
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]: ...
+
+
+class Threads:
+    """Shards played in this process, on ``threads`` threads: the compiled loops run side by side."""
+
+    def __init__(self, roster: Roster, threads: int = 1) -> None:
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise ValueError(f"threads = {threads!r}: allowed is a whole number from 1")
+        self._roster = roster
+        self._threads = threads
+
+    def _play(self, task: Task, stop: threading.Event | None = None) -> Shard:
+        return play_shard(task, self._roster.seated(task.lineup, task.options), stop)
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
+        with one_blas_thread():
+            yield from self._run(tasks)
+
+    def _run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
+        if self._threads == 1:
+            for task in tasks:
+                yield task, self._play(task)
+            return
+        stop = threading.Event()
+        queue = iter(tasks)
+        with ThreadPoolExecutor(self._threads, thread_name_prefix="card_envs.arena") as pool:
+            try:
+                waiting: dict[Future[Shard], Task] = {}
+                while True:
+                    for task in islice(queue, self._threads - len(waiting)):
+                        waiting[pool.submit(self._play, task, stop)] = task
+                    if not waiting:
+                        return
+                    finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                    for future in finished:
+                        yield waiting.pop(future), future.result()
+            finally:
+                stop.set()  # Ctrl-C: what is being played is given up

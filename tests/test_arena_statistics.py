@@ -1,0 +1,297 @@
+"""The arena's statistics against truths that are constructed: known probabilities, known ratings, known error rates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+import card_envs
+from card_envs.arena import list_seed
+from card_envs.arena.lineups import all_lineups, free_for_alls, pairings
+from card_envs.arena.results import columns_of, judge, results_of
+from card_envs.arena.run import Benchmark, Roster
+from card_envs.arena.shard import Shard, unit
+from card_envs.arena.statistics import (
+    LOWER,
+    MIN_BLOCKS,
+    UPPER,
+    holm,
+    identified,
+    log_likelihood_ratio,
+    mean_of,
+    quantiles,
+    ratings,
+    resampled,
+    sprt,
+)
+
+Floats = NDArray[np.float64]
+
+
+def blocks(rng: np.random.Generator, p: float, shape: Any, shared: float = 0.5) -> Floats:
+    """Block scores of two matches that A wins with probability p, and which are alike with probability ``shared``."""
+    first = rng.random(shape) < p
+    second = np.where(rng.random(shape) < shared, first, rng.random(shape) < p)
+    return (first + second.astype(float)) / 2 - 0.5
+
+
+# ---- intervals
+
+
+@pytest.mark.parametrize(("p", "count"), [(0.5, 60), (0.61, 200)])
+def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
+    """95 % intervals hold the true block score in 93 to 97 % of repetitions, and a one-sided bound is below it as often."""
+    rng = np.random.default_rng(seed)
+    found = [mean_of(scores) for scores in blocks(rng, p, (4000, count))]
+    covered = np.mean([one.low <= p - 0.5 <= one.high for one in found])
+    below = np.mean([one.floor <= p - 0.5 for one in found])
+    assert 0.93 < covered < 0.97, f"seed {seed}: {covered}"
+    assert 0.93 < below < 0.97, f"seed {seed}: {below}"
+
+
+def test_an_interval_is_students() -> None:
+    scores = np.array([0.1, -0.2, 0.3, 0.25, 0.0])
+    found = mean_of(scores)
+    low, high = stats.t.interval(0.95, 4, scores.mean(), stats.sem(scores))
+    assert (found.low, found.high) == pytest.approx((low, high))
+    assert found.p == pytest.approx(max(stats.ttest_1samp(scores, 0).pvalue, 2**-4))
+
+
+def test_blocks_that_are_all_alike_prove_little() -> None:
+    """Four wins of four: no spread, but a fair coin does that too, both ways, once in eight."""
+    few, many = mean_of(np.full(4, 0.5)), mean_of(np.full(40, -0.5))
+    assert few.p == 0.125
+    assert few.low <= 0.0 <= few.floor <= 0.0
+    assert mean_of(np.full(4, -0.5)).floor == -1.0
+    assert many.p < 1e-9
+    assert many.high == -0.5
+    assert mean_of(np.zeros(40)).p == 1.0
+
+
+def test_the_bootstrap_covers_the_truth(seed: int) -> None:
+    """Of a ratio of two resampled sums, as the league's are, with blocks that are not of one size."""
+    rng = np.random.default_rng(seed)
+    covered = []
+    for repetition in range(1500):
+        sizes = rng.integers(1, 4, 120)
+        columns = np.stack([rng.binomial(sizes, 0.3), sizes], axis=1).astype(float)
+        sums = resampled(columns, repetition, 300)
+        low, high = quantiles(sums[:, :1] / sums[:, 1:])
+        covered.append(low[0] <= 0.3 <= high[0])
+    assert 0.93 < np.mean(covered) < 0.97, f"seed {seed}: {np.mean(covered)}"
+
+
+def test_resamples_are_sums_over_drawn_rows() -> None:
+    """One row is drawn n times or not at all; rows stay whole."""
+    sums = resampled(np.array([[1.0, 10.0, 100.0]] * 7), 3, 60)
+    np.testing.assert_array_equal(sums, np.tile([7.0, 70.0, 700.0], (60, 1)))
+    sums = resampled(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200)
+    assert set(map(tuple, sums)) == {(2.0, 0.0), (1.0, 1.0), (0.0, 2.0)}
+    np.testing.assert_array_equal(sums, resampled(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200))
+
+
+def test_holm_by_hand() -> None:
+    """Holm 1979: .01 × 4, .02 × 3, then .03 × 2 is no less than that, and .04 neither."""
+    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.9]) == [0.9]
+    assert holm([]) == []
+
+
+def test_marks_are_seldom_wrong_all_together(seed: int) -> None:
+    """Six pairs of equals: one or more marks in 5 % of cross-tables at most (and not in nearly none)."""
+    rng = np.random.default_rng(seed)
+    wrong = np.mean([min(holm([mean_of(s).p for s in blocks(rng, 0.5, (6, 80))])) <= 0.05 for _ in range(1000)])
+    assert 0.02 < wrong < 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5, f"seed {seed}: {wrong}"
+
+
+# ---- the sequential test
+
+
+@pytest.mark.parametrize(("truth", "verdict"), [(0.0, "not better"), (0.02, "better")])
+def test_the_sequential_test_keeps_its_error_rates(truth: float, verdict: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    found = [sprt(scores) for scores in blocks(rng, 0.5 + truth, (600, 15_000))]
+    wrong = np.mean([one.verdict != verdict for one in found])
+    assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 600) ** 0.5, f"seed {seed}: {wrong}"
+    assert wrong > 0.005, "a test that never errs asks for too much"
+    fixed = 0.1875 * (2 * 1.645 / 0.02) ** 2  # blocks, whose variance is .25 (1 + .5) / 2, for the same two errors
+    assert np.mean([one.blocks for one in found]) < 0.7 * fixed, "sooner than with a fixed number"
+
+
+def test_the_ratio_is_the_formula() -> None:
+    scores = np.array([0.5, -0.5, 0.5, 0.0])
+    for n in (2, 3, 4):
+        part = scores[:n]
+        expected = n * 0.02 * (2 * part.mean() - 0.02) / (2 * part.var())
+        assert log_likelihood_ratio(scores, 0.02)[n - 1] == pytest.approx(expected)
+
+
+def test_nothing_is_decided_before_fifty_blocks() -> None:
+    assert sprt(np.full(MIN_BLOCKS - 1, 0.5)).verdict == "undecided"
+    assert (sprt(np.full(MIN_BLOCKS, 0.5)).verdict, sprt(np.full(80, 0.5)).blocks) == ("better", MIN_BLOCKS)
+    assert sprt(np.zeros(60)).verdict == "not better", "equals whose every block is level"
+    assert sprt(np.empty(0)).blocks == 0
+    assert pytest.approx((-2.944, 2.944), abs=0.001) == (LOWER, UPPER)  # log(.05/.95), log(.95/.05)
+
+
+# ---- ratings
+
+
+def test_ratings_of_exact_counts_are_the_truth() -> None:
+    """Counts in the proportions of known strengths give back those strengths; 400 Elo are odds of ten to one."""
+    truth = np.array([0.0, 400.0, 150.0])
+    odds = 10 ** (truth / 400)
+    counts = 1e6 * odds[:, None] / (odds[:, None] + odds)
+    np.fill_diagonal(counts, 0.0)
+    np.testing.assert_allclose(ratings(counts, 0), truth, atol=0.01)
+    np.testing.assert_allclose(ratings(counts, 2), truth - 150.0, atol=0.01)
+
+
+def test_who_can_be_rated() -> None:
+    """Who never lost, and who never met the others, cannot be; nor who never won."""
+    counts = np.zeros((5, 5))
+    counts[0, 1] = counts[1, 0] = counts[1, 2] = counts[2, 0] = 3  # 0, 1, 2 in a circle
+    counts[3, 0] = 5
+    np.testing.assert_array_equal(identified(counts, 0), [True, True, True, False, False])
+    np.testing.assert_array_equal(identified(counts, 3), [False, False, False, True, False])
+
+
+# ---- from shards to the league, with players of known strength
+
+
+def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[str, float], deals: int, first: int = 0) -> Shard:
+    """Matches ranked by Plackett-Luce: exponential clocks whose rates are the strengths."""
+    n, names = len(lineup), sorted(set(lineup))
+    rates = np.array([10 ** (elo[name] / 400) for name in lineup])
+    times = rng.exponential(1.0, (deals, n, n)) / rates  # deal, rotation, place
+    is_at = np.array([[name == other for other in names] for name in lineup]).astype(np.int64)
+    ahead = (times[..., :, None] < times[..., None, :]).astype(np.int64) * 2
+    pairs = np.einsum("dkpq,pi,qj->dij", ahead, is_at, is_at)
+    pairs[:, range(len(names)), range(len(names))] = 0
+    share = (times == times.min(axis=2, keepdims=True)) * unit(n)
+    place = 2 + ahead.sum(axis=2)
+    seats = np.zeros((len(names), n), np.int64)
+    squares = np.zeros((len(names), n), np.int64)
+    for rotation in range(n):
+        for p in range(n):
+            who = names.index(lineup[p])
+            seats[who, (p + rotation) % n] += share[:, rotation, p].sum()
+            squares[who, (p + rotation) % n] += (share[:, rotation, p].astype(np.int64) ** 2).sum()
+    zeros = np.zeros(len(names), np.int64)
+    return Shard(
+        first, deals, pairs, (share.sum(axis=1) @ is_at).astype(np.int64), np.zeros((deals, len(names)), np.int64),
+        place.sum(axis=1) @ is_at, seats, squares, zeros, zeros, zeros + 1, 1, 0, [], np.zeros(len(names)),
+    )  # fmt: skip
+
+
+def benchmark_of(rng: np.random.Generator, elo: dict[str, float], n: int, deals: int) -> Benchmark:
+    game = card_envs.game("flip7")
+    benchmark = Benchmark(Roster(dict.fromkeys(elo, "random"), game), {n: game.resolve({"players": n})}, list_seed("report"))
+    for lineup in all_lineups(list(elo), n):
+        benchmark.shards[n, lineup] = {0: ranked_shard(rng, lineup, elo, deals)}
+    return benchmark
+
+
+def evaluated(benchmark: Benchmark, **arguments: Any) -> dict[str, Any]:
+    return results_of(benchmark, deal_list="report", list_seed=0, options={}, version="0", **arguments)
+
+
+ELO = {"random": 0.0, "a": 120.0, "b": 60.0, "c": -90.0}
+
+
+@pytest.mark.parametrize("n", [2, 4])
+def test_known_strengths_are_recovered(n: int, seed: int) -> None:
+    """Ratings from matches with known strengths, pairings and free-for-alls; shares are those of Plackett-Luce."""
+    results = evaluated(benchmark_of(np.random.default_rng(seed), ELO, n, 1500))
+    assert [row["player"] for row in results["league"]] == ["a", "b", "random", "c"]
+    for row in results["league"]:
+        spread = (row["high"] - row["low"]) / 3.92
+        assert abs(row["rating"] - ELO[row["player"]]) <= 4 * spread, f"seed {seed}: {row}"
+        assert spread < 8
+    assert [entry["significant"] for entry in results["cross"]] == [True] * 6
+    for entry in results["cross"]:
+        s, t = (10 ** (ELO[entry[side]] / 400) for side in "ab")
+        truth = (s / (s + (n - 1) * t) - t / (t + (n - 1) * s)) / 2
+        assert abs(entry["edge"] - truth) <= 4 * (entry["high"] - entry["low"]) / 3.92, f"seed {seed}: {entry}"
+        assert entry["variance_factor"] == pytest.approx(1.0, abs=0.2), "these rotations are independent"
+    assert results["warnings"] == []
+    assert results["method"]["reference"] == "random"
+
+
+def test_ratings_cover_the_truth(seed: int) -> None:
+    """Ratings' bootstrap intervals, with 3 players, in 150 repetitions: within 3 standard errors of 95 %."""
+    rng = np.random.default_rng(seed)
+    elo = {"random": 0.0, "a": 120.0, "b": -60.0}
+    covered = []
+    for repetition in range(150):
+        benchmark = benchmark_of(rng, elo, 2, 80)
+        flat = columns_of(benchmark, 2).counts.reshape(80, 9)
+        samples = resampled(flat, repetition, 80).reshape(-1, 3, 3)
+        whole = ratings(flat.sum(axis=0).reshape(3, 3), 2)
+        low, high = quantiles(np.array([ratings(sample, 2, whole) for sample in samples]))
+        covered += [low[i] <= elo[name] <= high[i] for i, name in enumerate(["a", "b"])]
+    error = (0.95 * 0.05 / 150) ** 0.5  # the two are not independent
+    assert abs(np.mean(covered) - 0.95) < 3 * error, f"seed {seed}: {np.mean(covered)}"
+
+
+def test_a_circle_is_told(seed: int) -> None:
+    """Rock, paper, scissors: the ratings are level, and somebody is rated below one whom he beats."""
+    rng = np.random.default_rng(seed)
+    benchmark = benchmark_of(rng, {"paper": 0.0, "rock": 0.0, "scissors": 0.0}, 2, 10)
+    for pair in (("paper", "rock"), ("rock", "scissors"), ("scissors", "paper")):  # the first beats the second
+        lineup = pairings(*pair, 2)[0]
+        elo = {pair[0]: 200.0, pair[1]: 0.0}
+        benchmark.shards[2, lineup] = {0: ranked_shard(rng, lineup, elo, 1000)}
+    results = evaluated(benchmark)
+    assert any("not transitive" in warning for warning in results["warnings"])
+    for row in results["league"]:
+        assert abs(row["rating"]) < 40
+    assert {row["player"]: row["worst"]["player"] for row in results["league"]} == {
+        "rock": "paper", "scissors": "rock", "paper": "scissors"
+    }  # fmt: skip
+
+
+def test_who_never_lost_is_not_rated(seed: int) -> None:
+    results = evaluated(benchmark_of(np.random.default_rng(seed), {"random": 0.0, "a": 1e5, "b": 30.0}, 2, 60))
+    rows = {row["player"]: row for row in results["league"]}
+    assert (rows["a"]["identified"], rows["a"]["rating"], rows["a"]["win"]) == (False, None, 1.0)
+    assert rows["b"]["identified"]
+    assert results["league"][-1]["player"] == "a", "unrated at the end"
+
+
+def test_a_gate_is_one_sided_at_every_table_size() -> None:
+    one: dict[str, Any] = {"a": "x", "b": "y", "players": 2, "edge": 0.03, "floor": 0.005}
+    other: dict[str, Any] = {"a": "y", "b": "x", "players": 4, "edge": -0.03, "floor": -0.05}
+    found = judge([one, other], [2, 4], "x", "y")
+    assert found["shown"]
+    assert found["floor"] == pytest.approx({"2": 0.005, "4": 0.01})  # .03 - (.05 - .03)
+    assert not judge([one], [2, 4], "x", "y")["shown"], "a size that was not played shows nothing"
+    assert not judge([one, other], [2, 4], "y", "x")["shown"]
+
+
+# ---- line-ups
+
+
+def test_lineups_are_free_of_the_order_of_names() -> None:
+    assert all_lineups(["b", "c", "a"], 3) == all_lineups(["a", "b", "c"], 3)
+    assert pairings("b", "a", 2) == [("a", "b")]
+    assert pairings("b", "a", 3) == [("a", "b", "b"), ("b", "a", "a")]
+
+
+@pytest.mark.parametrize(("pool", "n"), [(2, 4), (3, 4), (3, 6), (4, 4), (5, 4), (9, 4), (12, 3)])
+def test_free_for_alls_seat_everybody_about_equally(pool: int, n: int) -> None:
+    names = [f"p{i:02}" for i in range(pool)]
+    lineups = free_for_alls(names, n)
+    assert free_for_alls(names[::-1], n) == lineups
+    assert all(len(lineup) == n for lineup in lineups)
+    if pool == 2:
+        assert lineups == []
+        return
+    assert all(len(set(lineup)) == min(pool, n) for lineup in lineups)
+    seats = [sum(lineup.count(name) for lineup in lineups) for name in names]
+    assert min(seats) > 0
+    assert max(seats) <= 2 * min(seats), seats
