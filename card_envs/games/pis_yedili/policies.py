@@ -1,24 +1,30 @@
 """Built-in players of Pis Yedili.
 
-Each gives every card that it may play a value and plays the highest; `best` weighs drawing, taking and passing too. They
-know their own hand, the pile and how many cards each other seat and the stock hold; sets of cards are the bits of a uint64.
+Each gives every card that it may play a value and plays the highest; `best` may also draw, take or pass although a card
+fits. They know their own hand, the pile, and how many cards the other seats and the stock hold. Sets of cards are the bits
+of a uint64.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
 from card_envs.engine.random import choose_random, popcount
-from card_envs.games.french_deck import ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, ONE, RANK, SEVEN, TEN, bit, of_rank, of_suit
+from card_envs.games.french_deck import (
+    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, ONE, RANK, SEVEN, TEN, bit, of_rank, of_suit,
+)  # fmt: skip
 from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
-from card_envs.games.pis_yedili.rules import CLUBS, PENALTY, playable, points_of, sum_hand
-from card_envs.games.pis_yedili.state import ACE as ACE_PHASE, DRAWN, LEAD, SEVENS, SUIT as SUIT_PHASE, TURN  # fmt: skip
+from card_envs.games.pis_yedili.rules import CLUBS, playable, points_of, sum_hand
+from card_envs.games.pis_yedili.state import LEAD, SEVENS, SUIT as SUIT_PHASE, TURN  # fmt: skip
 
 DECK = (ONE << np.uint64(DECK_SIZE)) - ONE
 JACKS = RANK << np.uint64(JACK)
+ALL_SEVENS = RANK << np.uint64(SEVEN)
 NOTHING = -1e9
 
-# ---- sets of cards
+# ---- cards
 
 
 @register_jitable
@@ -34,18 +40,10 @@ def asked_by(suit):
 
 
 @register_jitable
-def fitting(hand, card):
-    """The cards that may lie on ``card``; on a jack those of the suit of which ``hand`` has most."""
-    if card % IN_SUIT == JACK:
-        return asked_by(longest_suit(hand))
-    return of_suit(card // IN_SUIT) | of_rank(card % IN_SUIT) | JACKS
-
-
-@register_jitable
 def longest_suit(hand):
-    """The suit of which a hand has most cards that fit a jack."""
-    most = -1
+    """The suit of which a hand has most cards that fit a jack; the first of several."""
     longest = 0
+    most = -1
     for suit in range(4):
         size = popcount(hand & asked_by(suit))
         if size > most:
@@ -54,24 +52,75 @@ def longest_suit(hand):
     return longest
 
 
+@register_jitable
+def fitting(hand, card):
+    """The cards that may lie on ``card``; on a jack those of the longest suit of ``hand``."""
+    if card % IN_SUIT == JACK:
+        return asked_by(longest_suit(hand))
+    return of_suit(card // IN_SUIT) | of_rank(card % IN_SUIT) | JACKS
+
+
+@register_jitable
+def count_lonely(hand):
+    """How many cards share neither suit nor rank with another of the hand, jacks aside."""
+    cards = hand & ~JACKS
+    left = cards
+    lonely = 0
+    while left != EMPTY:
+        card = lowest(left)
+        left &= left - ONE
+        if cards & ~bit(card) & fitting(cards, card) == EMPTY:
+            lonely += 1
+    return lonely
+
+
 # ---- the table
 
 
 @register_jitable
 def size_at(s, seat, distance):
     """How many cards the seat holds that comes so many turns after ``seat``."""
-    other = (seat + distance * s.direction + s.players) % s.players
-    return popcount(np.uint64(s.hands[other]))
+    return popcount(np.uint64(s.hands[(seat + distance * s.direction) % s.players]))
 
 
 @register_jitable
-def shortest_hand(s, seat):
+def fewest_cards(s, seat):
     """How many cards the opponent holds who has fewest."""
     fewest = DECK_SIZE
     for other in range(s.players):
         if other != seat:
             fewest = min(fewest, popcount(np.uint64(s.hands[other])))
     return fewest
+
+
+@register_jitable
+def lateness(s):
+    """From 0 to 1: a half when the stock has a card for each seat, 1 when it is empty."""
+    return s.players / float(s.players + s.deck_size - s.drawn)
+
+
+@register_jitable
+def unseen_by(s, hand):
+    """The cards that lie in the stock or in another hand."""
+    return DECK & ~(hand | np.uint64(s.seen))
+
+
+@register_jitable
+def chance(cards, unseen, size):
+    """About how likely one of ``cards`` is in a hand of ``size`` unseen cards."""
+    miss = 1.0 - popcount(cards & unseen) / float(max(1, popcount(unseen)))
+    none = 1.0
+    for _ in range(size):  # not a power: compiled and interpreted it would round differently
+        none *= miss
+    return 1.0 - none
+
+
+@register_jitable
+def lead_of(s, seat, hand, unseen):
+    """By how many points the mean of the other hands is expected to exceed the own one."""
+    mean = sum_hand(unseen) / float(max(1, popcount(unseen)))
+    others = popcount(unseen) - (s.deck_size - s.drawn)
+    return mean * others / (s.players - 1.0) - sum_hand(hand)
 
 
 @register_jitable
@@ -82,51 +131,59 @@ def without_card(s):
     return ACTION_DRAW if s.phase == TURN or s.phase == LEAD else ACTION_PASS
 
 
-# ---- high, keepjack, full: a value for each card
+# ---- high, keepjack, full
 
 
 @register_jitable
-def value_high(s, seat, rest, card, parameters):
+def value_high(s, seat, rest, card, w):
     return float(points_of(card % IN_SUIT))
 
 
 @register_jitable
-def value_keepjack(s, seat, rest, card, parameters):
+def value_keepjack(s, seat, rest, card, w):
     return -1.0 if card % IN_SUIT == JACK else float(points_of(card % IN_SUIT))
 
 
-FULL = {
-    "follow": 1.0, "points": 0.05, "jack": -4.0, "ace": 2.0, "seven": -0.5, "seven_danger": 6.0, "eight": 1.0,
-    "eight_danger": 4.0, "ten_danger": 4.0, "danger": 2.0,
-}  # fmt: skip
-(
-    FULL_FOLLOW, FULL_POINTS, FULL_JACK, FULL_ACE, FULL_SEVEN, FULL_SEVEN_DANGER, FULL_EIGHT,
-    FULL_EIGHT_DANGER, FULL_TEN_DANGER, FULL_DANGER,
-) = range(len(FULL))  # fmt: skip
+class Full(NamedTuple):
+    """The parameters of `full`."""
+
+    follow: float = 1.0  # for each card of the hand that could follow
+    points: float = 0.05  # for each point
+    jack: float = -4.0
+    ace: float = 2.0
+    seven: float = -0.5
+    eight: float = 1.0
+    danger: float = 2.0  # the next player holds at most so many cards: then instead
+    seven_danger: float = 6.0
+    eight_danger: float = 4.0
+    ten_danger: float = 4.0  # if the other neighbour holds more
+
+
+IN_FULL = Full(*range(len(Full._fields)))
 
 
 @register_jitable
 def value_full(s, seat, rest, card, w):
-    """What may follow it, some of its points, and what its effect is worth – more if the next player is short of cards."""
+    """What could follow it, some of its points, and its effect: more if the next player is short of cards."""
     rank = card % IN_SUIT
-    value = w[FULL_FOLLOW] * popcount(rest & fitting(rest, card)) + w[FULL_POINTS] * points_of(rank)
-    following = size_at(s, seat, 1)
-    danger = following <= w[FULL_DANGER]
+    value = w[IN_FULL.follow] * popcount(rest & fitting(rest, card)) + w[IN_FULL.points] * points_of(rank)
+    ahead = size_at(s, seat, 1)
+    danger = ahead <= w[IN_FULL.danger]
     if rank == JACK:
-        value += w[FULL_JACK]
+        value += w[IN_FULL.jack]
     elif rank == ACE:
-        value += w[FULL_ACE]
+        value += w[IN_FULL.ace]
     elif rank == SEVEN:
-        value += w[FULL_SEVEN_DANGER] if danger else w[FULL_SEVEN]
+        value += w[IN_FULL.seven_danger] if danger else w[IN_FULL.seven]
     elif rank == EIGHT:
-        value += w[FULL_EIGHT_DANGER] if danger else w[FULL_EIGHT]
-    elif rank == TEN and danger and size_at(s, seat, -1) > following:
-        value += w[FULL_TEN_DANGER]
+        value += w[IN_FULL.eight_danger] if danger else w[IN_FULL.eight]
+    elif rank == TEN and danger and size_at(s, seat, -1) > ahead:
+        value += w[IN_FULL.ten_danger]
     return value
 
 
 def player(value):
-    """The player of the highest value, who plays whenever he can and names his longest suit."""
+    """One who plays the card of the highest value whenever one fits, and names his longest suit."""
 
     @register_jitable
     def choose(s, seat, words, key, parameters):
@@ -150,146 +207,204 @@ def player(value):
 
 # ---- best
 
-BEST = {
-    "short": 1.0, "late": 1.4, "follow": 4.0, "finish": 10.0, "reply": -2.5, "reply_last": -18.0, "ace": 8.0, "ace_short": 10.0,
-    "again": 8.0, "again_out": 10.0, "jack": -12.0, "jack_late": 14.0, "seven": -9.0, "seven_few": -14.0, "seven_late": 3.0,
-    "shield": -3.0, "return": -14.0, "eight_short": 5.0, "ten_short": 2.5, "jack_left": 3.0, "seven_left": 6.0,
-    "draw": -5.5, "draw_short": -8.0, "pass": -2.2, "pass_short": -3.0, "take": -6.0, "take_short": -3.0, "take_more": -8.0, "end": 0.5,
-    "suit": 12.0, "suit_reply": -20.0, "suit_reply_last": -35.0, "suit_seven": -5.0, "suit_late": 0.6, "lead_jack": -9.0, "lead_seven": -11.0,
-    "empty_suit": 5.0,
-}  # fmt: skip
-(
-    SHORT, LATE, FOLLOW, FINISH, REPLY, REPLY_LAST, ACE_, ACE_SHORT, AGAIN, AGAIN_OUT, JACK_, JACK_LATE, SEVEN_, SEVEN_FEW, SEVEN_LATE,
-    SHIELD, RETURN, EIGHT_SHORT, TEN_SHORT, JACK_LEFT, SEVEN_LEFT, DRAW, DRAW_SHORT, PASS, PASS_SHORT, TAKE, TAKE_SHORT, TAKE_MORE, END,
-    SUIT_, SUIT_REPLY, SUIT_REPLY_LAST, SUIT_SEVEN, SUIT_LATE, LEAD_JACK, LEAD_SEVEN, EMPTY_SUIT,
-) = range(len(BEST))  # fmt: skip
+
+class Best(NamedTuple):
+    """The parameters of `best`, in points.
+
+    All are linear in the value of an action. They come from policy gradients on the points of a deal, in play against
+    itself with 2, 4 and 6 players on the deals of ``"train"``; what did not tell on those of ``"tune"`` was left out.
+    """
+
+    # the points of a card
+    short: float = 1.0  # divided by the cards of the opponent who has fewest
+    late: float = 1.38  # times the lateness of the stock
+    # the rest of the hand
+    follow: float = 4.9  # times the share of it that could follow
+    follow_two: float = -0.8  # with two players for each card that could: a long suit is for later
+    lonely_two: float = -1.4  # with two players for each card that goes with no other
+    finish: float = 9.6  # one card is left, and it could follow
+    finish_seven: float = 4.5  # one card is left, a 7: it would count three times
+    # another card at once: after an ace, with two players after an 8
+    again: float = 7.3  # there is one that follows
+    again_follow: float = -9.4  # times the share that does: who has many needs no ace
+    again_eight: float = -4.5  # with an 8
+    again_seven: float = 2.8  # with two players a 7, times the chance that it is not answered
+    out: float = 11.7  # it would be the last
+    # the others
+    eight: float = 5.6  # divided by the cards of the one who is skipped
+    reply: float = -11.4  # times the chance that one with a single card can play it
+    # what is kept for later
+    jack: float = -11.1
+    jack_late: float = 13.1  # times the lateness
+    jack_only: float = -5.9  # the only one in the hand
+    jack_lead: float = -10.0  # in the lead
+    seven: float = -7.4
+    seven_late: float = 4.3
+    seven_only: float = -1.7  # the only one in the hand: the shield
+    seven_few: float = -13.9  # divided by the cards of the hand
+    seven_back: float = -15.1  # the only one with two players, times the chance that it is answered
+    seven_lead: float = -13.2
+    # no card, although one fits
+    draw: float = -6.5
+    draw_short: float = -8.9  # divided by the cards of the opponent who has fewest
+    take: float = -5.2
+    take_more: float = -7.9  # for each open 7 but one
+    decline: float = -1.8  # to pass
+    decline_two: float = -2.3  # with two players
+    # the suit for a jack
+    suit: float = 10.0  # times the share of the hand
+    suit_late: float = 0.46  # for each point, times the lateness
+    suit_seven: float = -5.5  # with the own 7 of it
+    suit_finish: float = 5.0  # one or two cards are left, one of the suit
+    suit_none: float = 0.53  # none is left: for each point of lead, times the lateness
+    suit_reply: float = -19.3  # times the chance that the next player can play
+
+
+AT = Best(*range(len(Best._fields)))
 
 
 @register_jitable
-def lateness(s):
-    """From almost 0 to 1 when the stock is empty."""
-    return s.players / (s.players + float(s.deck_size - s.drawn))
-
-
-@register_jitable
-def chance(cards, unseen, size):
-    """About how likely a hand of ``size`` unseen cards has one of ``cards``."""
-    total = popcount(unseen)
-    share = popcount(cards & unseen) / (total + 1e-9)
-    return 1.0 - (1.0 - share) ** size
-
-
-@register_jitable
-def lead_of(s, seat, hand, unseen, drawn):
-    """By how many points the own hand and so many cards more are expected to be lower than the shortest other hand."""
-    mean = sum_hand(unseen) / (popcount(unseen) + 1e-9)
-    return (shortest_hand(s, seat) - drawn) * mean - sum_hand(hand)
-
-
-@register_jitable
-def appraise_card(s, seat, rest, unseen, fewest, card, w):
-    n = popcount(rest)
+def appraise_card(s, seat, rest, unseen, fewest, late, card, w):
+    """What it is worth to play a card and keep ``rest``, which is not empty."""
     rank = card % IN_SUIT
-    points = points_of(rank)
-    late = lateness(s)
+    two = s.players == 2
+    size = popcount(rest)
     fit = fitting(rest, card)
     follow = popcount(rest & fit)
-    value = points * (w[SHORT] / fewest + w[LATE] * late) + w[FOLLOW] * follow / n
-    if n == 1:
+    value = points_of(rank) * (w[AT.short] / fewest + w[AT.late] * late) + w[AT.follow] * follow / size
+    if two:
+        value += w[AT.follow_two] * follow + w[AT.lonely_two] * count_lonely(rest)
+    if size == 1:
         if follow > 0:
-            value += w[FINISH]
-        if rest & of_rank(SEVEN) != EMPTY:
-            value += w[SEVEN_LEFT]
-        elif rest & JACKS != EMPTY:
-            value += w[JACK_LEFT]
-    h = size_at(s, seat, 1)
+            value += w[AT.finish]
+        if rest & ALL_SEVENS != EMPTY:
+            value += w[AT.finish_seven]
+
+    replier = size_at(s, seat, 1)
+    again = False
     if s.phase == LEAD:
         if rank == JACK:
-            value += w[LEAD_JACK]
+            value += w[AT.jack_lead]
             fit = asked_by(CLUBS)
         elif rank == SEVEN:
-            value += w[LEAD_SEVEN]
+            value += w[AT.seven_lead]
     elif rank == ACE:
-        value += w[ACE_] + w[ACE_SHORT] / fewest
-        h = 0
-    elif rank == JACK:
-        value += w[JACK_] + w[JACK_LATE] * late
-    elif rank == SEVEN:
-        value += w[SEVEN_] + w[SEVEN_FEW] / n + w[SEVEN_LATE] * late
-        if rest & of_rank(SEVEN) == EMPTY:
-            value += w[SHIELD] / h
-            if s.players == 2:
-                value += w[RETURN] * chance(of_rank(SEVEN), unseen, h)
-        h = -1
+        again = True
     elif rank == EIGHT:
-        value += w[EIGHT_SHORT] / h
-        h = 0 if s.players == 2 else size_at(s, seat, 2)
-    elif rank == TEN and s.players > 2:
-        value += w[TEN_SHORT] * (1.0 / h - 1.0 / size_at(s, seat, -1))
-        h = size_at(s, seat, -1)
-    if h == 0:
+        value += w[AT.eight] / replier
+        again = two
+        if two:
+            value += w[AT.again_eight]
+        replier = size_at(s, seat, 2)
+    elif rank == TEN:
+        replier = size_at(s, seat, -1)
+    elif rank == JACK:
+        value += w[AT.jack] + w[AT.jack_late] * late
+        if rest & JACKS == EMPTY:
+            value += w[AT.jack_only]
+    elif rank == SEVEN:
+        return value + appraise_seven(s, rest, unseen, replier, late, w)
+
+    if again:
         if follow > 0:
-            value += w[AGAIN]
-            if n == 1:
-                value += w[AGAIN_OUT]
-    elif h > 0:
-        reply = chance(fit, unseen, h)
-        value += w[REPLY] * reply
-        if h == 1:
-            value += w[REPLY_LAST] * reply
+            value += w[AT.again] + w[AT.again_follow] * follow / size
+            if size == 1:
+                value += w[AT.out]
+    elif replier == 1:
+        value += w[AT.reply] * chance(fit, unseen, 1)
     return value
+
+
+@register_jitable
+def appraise_seven(s, rest, unseen, replier, late, w):
+    """What the effect of a 7 is worth, and what it would be later."""
+    value = w[AT.seven] + w[AT.seven_late] * late + w[AT.seven_few] / (popcount(rest) + 1)
+    only = rest & ALL_SEVENS == EMPTY
+    if only:
+        value += w[AT.seven_only]
+    if s.players == 2:
+        back = chance(ALL_SEVENS, unseen, replier)
+        value += w[AT.again_seven] * (1.0 - back)
+        if only:
+            value += w[AT.seven_back] * back
+    return value
+
+
+@register_jitable
+def appraise_none(s, fewest, w):
+    """What it is worth to draw, take or pass although a card fits."""
+    if s.phase == SEVENS:
+        return w[AT.take] + w[AT.take_more] * (s.sevens - 1)
+    if s.phase == TURN:
+        return w[AT.draw] + w[AT.draw_short] / fewest
+    return w[AT.decline] + (w[AT.decline_two] if s.players == 2 else 0.0)
 
 
 @register_jitable
 def appraise_suit(s, seat, hand, unseen, suit, w):
+    """What it is worth to name a suit for a jack."""
     fit = asked_by(suit)
     own = hand & fit
-    h = size_at(s, seat, 1)
-    reply = chance(fit, unseen, h)
-    value = w[SUIT_] * popcount(own) / popcount(hand) + w[SUIT_REPLY] * reply + w[SUIT_LATE] * lateness(s) * sum_hand(own)
-    if h == 1:
-        value += w[SUIT_REPLY_LAST] * reply
-    if own & of_rank(SEVEN) != EMPTY:
-        value += w[SUIT_SEVEN]
+    late = lateness(s)
+    value = w[AT.suit] * popcount(own) / popcount(hand) + w[AT.suit_late] * late * sum_hand(own)
+    value += w[AT.suit_reply] * chance(fit, unseen, size_at(s, seat, 1))
+    if own & ALL_SEVENS != EMPTY:
+        value += w[AT.suit_seven]
     if own == EMPTY:
-        value += w[EMPTY_SUIT] * lateness(s) * max(-3.0, min(3.0, lead_of(s, seat, hand, unseen, 0) / 20.0))
+        value += w[AT.suit_none] * late * lead_of(s, seat, hand, unseen)
+    elif popcount(hand) <= 2:
+        value += w[AT.suit_finish]
     return value
 
 
 @register_jitable
-def appraise_no_card(s, seat, hand, unseen, fewest, action, w):
-    if action == ACTION_PASS:
-        return w[PASS] + w[PASS_SHORT] / fewest
-    stock = s.deck_size - s.drawn
-    drawn = PENALTY * s.sevens if action == ACTION_TAKE else 1
-    value = 0.0
-    if drawn >= stock:
-        value += w[END] * lead_of(s, seat, hand, unseen, stock)
-    if action == ACTION_TAKE:
-        return value + w[TAKE] + w[TAKE_MORE] * (s.sevens - 1) + w[TAKE_SHORT] / fewest
-    return value + w[DRAW] + w[DRAW_SHORT] / fewest
-
-
-@register_jitable
-def appraise(s, seat, action, w):
+def choose_best(s, seat, words, key, w):
     hand = np.uint64(s.hands[seat])
-    unseen = DECK & ~(hand | np.uint64(s.seen))
-    if action >= ACTION_SUIT:
-        return appraise_suit(s, seat, hand, unseen, action - ACTION_SUIT, w)
-    fewest = shortest_hand(s, seat)
-    if action >= ACTION_DRAW:
-        return appraise_no_card(s, seat, hand, unseen, fewest, action, w)
-    rest = hand & ~bit(action)
-    if rest == EMPTY:
-        return 1e3
-    return appraise_card(s, seat, rest, unseen, fewest, action, w)
+    unseen = unseen_by(s, hand)
+    best = NOTHING
+    if s.phase == SUIT_PHASE:
+        action = ACTION_SUIT
+        for suit in range(4):
+            value = appraise_suit(s, seat, hand, unseen, suit, w)
+            if value > best:
+                best = value
+                action = ACTION_SUIT + suit
+        return action
+    action = without_card(s)
+    cards = playable(s, seat)
+    if cards == EMPTY:
+        return action
+    if hand & (hand - ONE) == EMPTY:  # the last card wins the deal
+        return lowest(cards)
+    fewest = float(fewest_cards(s, seat))
+    late = lateness(s)
+    if s.phase != LEAD:
+        best = appraise_none(s, fewest, w)
+    while cards != EMPTY:
+        card = lowest(cards)
+        cards &= cards - ONE
+        value = appraise_card(s, seat, hand & ~bit(card), unseen, fewest, late, card, w)
+        if value > best:
+            best = value
+            action = card
+    return action
 
 
-choose_full = player(value_full)
 POLICIES = (
     Policy("random", choose_random, "a uniformly random legal action"),
     Policy("high", player(value_high), "sheds the card of the most points"),
     Policy("keepjack", player(value_keepjack), "sheds the card of the most points, a jack only when nothing else fits"),
-    Policy("full", choose_full, "sheds what most others can follow", FULL),
-)
+    Policy(
+        "full", player(value_full),
+        "plays what most cards of its hand could follow, keeps its jacks, and stops the next player when he has `danger` cards"
+        " or fewer",
+        Full()._asdict(),
+    ),
+    Policy(
+        "best", choose_best,
+        "appraises every card, and no card, in points: those it sheds now, how the rest of the hand goes with it, its effect,"
+        " and what jacks and sevens are worth later",
+        Best()._asdict(),
+    ),
+)  # fmt: skip
 ALIASES: dict[str, str] = {}

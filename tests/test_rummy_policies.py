@@ -1,0 +1,297 @@
+"""The built-in players of Rummy: legal and honest everywhere, their measures against plain counting, their rules as stories."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from card_envs import Table
+from card_envs.arena import duel
+from card_envs.engine.batch import Batch
+from card_envs.games.french_deck import CARDS, RANKS, SUITS, names
+from card_envs.games.rummy import GAME
+from card_envs.games.rummy.policies import dearest, in_melds, outs, points_laid, points_of
+from card_envs.games.rummy.state import LOW, UNIVERSAL
+
+DEFAULTS = {policy.name: policy.defaults for policy in GAME.policies}
+RULES = [name for name in DEFAULTS if name != "random"]
+
+VARIANTS: list[dict[str, Any]] = [{"variant": "basic"}, {"variant": "rummy500"}]
+VARIANTS += [
+    {"variant": variant, **single}
+    for variant in ("basic", "rummy500")
+    for single in (
+        {"limit": True}, {"simple": True}, {"scoring": "negative"}, {"aces": "low" if variant == "rummy500" else "universal"},
+        {"pile": "top" if variant == "rummy500" else "spread"}, {"scoring": "laid" if variant == "basic" else "positive"},
+    )
+]  # fmt: skip
+
+
+def parameters(name: str, **changed: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    assert set(changed) <= set(DEFAULTS[name])
+    return np.array([*{**DEFAULTS[name], **changed}.values()], np.float64)
+
+
+# ---- everywhere
+
+
+@pytest.mark.parametrize("players", GAME.players)
+def test_legal_and_honest_at_mixed_tables(players: int, seed: int) -> None:
+    """At every decision of tables where all policies play, each of them answers legally, and the same after a redeal."""
+    size = 16
+    for options in VARIANTS:
+        batch = Batch(GAME, size, seed=seed, players=players, **options)
+        for step in range(120):
+            story = f"seed {seed}, step {step}, {players} players, {options}"
+            chosen = np.full((len(DEFAULTS), size), -1)
+            hidden = batch.clone()
+            hidden.redeal(hidden.to_move, step)
+            for choice, name in zip(chosen, DEFAULTS, strict=True):
+                again = np.full(size, -1)
+                batch.choose(name, parameters(name), choice)
+                hidden.choose(name, parameters(name), again)
+                assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {name}, {story}"
+                np.testing.assert_array_equal(again, choice, f"{name} peeks: {story}")
+            batch.step(chosen[(batch.to_move + np.arange(size)) % len(DEFAULTS), np.arange(size)])
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_interpreted_is_compiled(players: int, seed: int) -> None:
+    for options in VARIANTS[:4]:
+        one = Batch(GAME, 3, seed=seed, players=players, **options)
+        two = Batch(GAME, 3, seed=seed, players=players, interpreted=True, **options)
+        for step in range(60):
+            chosen = np.full(3, -1)
+            for name in DEFAULTS:
+                again = np.full(3, -1)
+                one.choose(name, parameters(name), chosen)
+                two.choose(name, parameters(name), again)
+                np.testing.assert_array_equal(again, chosen, f"{name}, seed {seed}, step {step}, {options}")
+            one.step(chosen)
+            two.step(chosen)
+
+
+@pytest.mark.parametrize("variant", ["basic", "rummy500"])
+@pytest.mark.parametrize("players", [2, 4])
+def test_best_beats_greedy_and_guard(variant: str, players: int, seed: int) -> None:
+    """On duplicate deals from every seat: the 95 % interval of its share lies above the fair one."""
+    for rival in ("greedy", "guard"):
+        share = duel(GAME, "best", rival, matches=800, seed=seed, players=players, variant=variant).share
+        assert share.low > 1 / players, f"{rival}: {share}, seed {seed}"
+
+
+def test_default_opponent_is_best() -> None:
+    assert GAME.default_opponent == "best"
+
+
+# ---- the measures of a set of cards, against all melds one by one
+
+
+def melds_of_three(aces: int) -> list[set[str]]:
+    melds = [{rank + suit for suit in three} for rank in RANKS for three in itertools.combinations(SUITS, 3)]
+    order = RANKS + "A" if aces == UNIVERSAL else RANKS
+    return melds + [{rank + suit for rank in order[i : i + 3]} for suit in SUITS for i in range(len(order) - 2)]
+
+
+@pytest.mark.parametrize("aces", [LOW, UNIVERSAL])
+def test_sets_of_cards(aces: int, seed: int) -> None:
+    """Which cards are in melds, and which would complete one; never around the corner."""
+    rng, melds = random.Random(seed), melds_of_three(aces)
+    corner = [{"Kh", "Ah", "2h"}, {"Ah", "2h", "Kh", "Qh"}, {"Kh", "2h"}]
+    for hand in [*corner, *(set(rng.sample(CARDS, rng.randint(1, 16))) for _ in range(400))]:
+        cards = np.uint64(sum(1 << CARDS.index(card) for card in hand))
+        s = SimpleNamespace(aces=aces, simple=0)
+        melded = {card for meld in melds if meld <= hand for card in meld}
+        assert set(names(int(in_melds(s, cards)))) == melded, f"{hand}, seed {seed}"
+        missing = {card for meld in melds if len(meld - hand) == 1 for card in meld - hand}
+        with np.errstate(over="ignore"):
+            assert set(names(int(outs(s, cards)))) == missing, f"{hand}, seed {seed}"
+
+
+@pytest.mark.parametrize("aces", [LOW, UNIVERSAL])
+@pytest.mark.parametrize("simple", [0, 1])
+def test_points_of(aces: int, simple: int, seed: int) -> None:
+    """R20, R21, of single cards and of hands."""
+    s = SimpleNamespace(aces=aces, simple=simple)
+    ace = 15 if aces == UNIVERSAL else 5 if simple else 1
+    value = {"A": ace, **dict.fromkeys("TJQK", 10), **{rank: 5 if simple else int(rank) for rank in "23456789"}}
+    rng = random.Random(seed)
+    for hand in [*([card] for card in CARDS), *(rng.sample(CARDS, 20) for _ in range(50))]:
+        cards = np.uint64(sum(1 << CARDS.index(card) for card in hand))
+        with np.errstate(over="ignore"):
+            points = points_of(s, cards)
+        assert points == sum(value[card[0]] for card in hand), f"{hand}, seed {seed}"
+
+
+@pytest.mark.parametrize(
+    ("action", "universal", "low"),
+    [
+        ("meld Ah 2h 3h", 6, 6),
+        ("meld Qh Kh Ah", 35, None),
+        ("meld Ac Ad Ah", 45, 3),
+        ("layoff Ah below", 1, 1),
+        ("layoff Ah above", 15, None),
+        ("layoff Ah set", 15, 1),
+        ("meld 7c 8c 9c Tc", 34, 34),
+    ],
+)
+def test_points_laid(action: str, universal: int, low: int | None) -> None:
+    """R21, R22: a universal ace counts 1 where it lies lowest in a run; ``None``: not possible with low aces."""
+    for aces, points in ((UNIVERSAL, universal), (LOW, low)):
+        if points is not None:
+            with np.errstate(over="ignore"):
+                assert points_laid(SimpleNamespace(aces=aces, simple=0), GAME.action_index(action, 0, 2)) == points
+
+
+def test_dearest_spares_melds() -> None:
+    """Of three kings and a 5 the 5; of nothing but a meld its dearest."""
+    s = SimpleNamespace(aces=LOW, simple=0)
+    for hand, card in (("Kc Kd Kh 5s", "5s"), ("9c Tc Jc", "Tc")):
+        cards = np.uint64(sum(1 << CARDS.index(name) for name in hand.split()))
+        with np.errstate(over="ignore"):
+            assert CARDS[dearest(s, cards)] == card
+
+
+# ---- stories
+
+
+def table(hands: list[str], then: str, *actions: str, **options: Any) -> Table:
+    """A table with these hands, the card that starts the pile and then the stock; after these actions."""
+    split = [hand.split() for hand in hands]
+    deck = [card for one_each in zip(*split, strict=True) for card in one_each] + then.split()
+    made = Table(GAME, deck=deck, seed=0, players=len(hands), **options)
+    for action in actions:
+        made.play(action)
+    return made
+
+
+def choice(at: Table, name: str, **changed: float) -> str:
+    """What a built-in player would do here."""
+    actions = np.full(1, -1)
+    at.batch.choose(name, parameters(name, **changed), actions)
+    return at.action_string(int(actions[0]))
+
+
+def all_choose(at: Table) -> set[str]:
+    """What all but `random` would do."""
+    return {choice(at, name) for name in RULES}
+
+
+OTHERS = ["2c 4d 6h 8s Tc Qd Ah", "3c 5d 7h 9s Jc Kd 2h"]
+
+
+def test_takes_the_top_card_that_makes_a_meld() -> None:
+    assert all_choose(table(["8c 8d Ac 3h 5s Js Kh", *OTHERS], "8h")) == {"take 8h"}
+
+
+def test_draws_if_the_top_card_makes_none() -> None:
+    assert all_choose(table(["8c 8d Ac 3h 5s Js Kh", *OTHERS], "9h")) == {"draw"}
+
+
+def test_takes_the_top_card_that_fits_the_table() -> None:
+    """Seat 0 melds three eights; the fourth, which seat 2 discards, he lays off."""
+    hands = ["8c 8d 8h 3h 5s Js Kh", "2c 4d 6h 9s Tc Qd Ah", "3c 5d 7h 8s Jc Kd 2h"]
+    at = table(hands, "4c 6c 7s 9h", "draw", "meld 8c 8d 8h", "discard Kh", "draw", "discard Qd", "draw", "discard 8s")
+    assert all_choose(at) == {"take 8s"}
+    at.play("take 8s")
+    assert all_choose(at) == {"layoff 8s set"}
+
+
+@pytest.mark.parametrize("name", ["greedy", "pile", "guard"])
+def test_lays_so_that_most_can_be_laid(name: str) -> None:
+    """4 5 6 7 of hearts is worth 22 points; three sevens and then 4 5 6 are worth 36."""
+    at = table(["4h 5h 6h 7h 7c 7d Ks", "2c 4d 6s 8s Tc Qd Ah", "3c 5d Jh 9s Jc Kd 2h"], "9h Ts", "draw")
+    assert choice(at, name) == "meld 7c 7d 7h"
+    at.play("meld 7c 7d 7h")
+    assert choice(at, name) == "meld 4h 5h 6h"
+
+
+def test_an_ace_is_laid_where_it_counts_15() -> None:
+    """Q K A brings 35 points, A 2 3 only 6."""
+    at = table(["Ah 2h 3h Qh Kh 9c 7d", "2c 4d 6h 8s Tc Qd As", "3c 5d 7h 9s Jc Kd 2d"], "5c Ts", "draw", variant="rummy500")
+    assert choice(at, "greedy") == "meld Qh Kh Ah"
+
+
+def test_greedy_discards_the_dearest_and_guard_keeps_pairs() -> None:
+    """Two kings may become three; the queen, no worse in the hand, has nobody beside her: both other queens are seen."""
+    hands = ["Kc Kd Qs 2c 4d 6h 8s", *["3c 5d 7h 9s Jc Ah 2h", "Ac 3d 5s 7c 9d Jd 4h"]]
+    at = table(hands, "5c 8h", "draw")
+    assert {choice(at, "guard"), choice(at, "best")} == {"discard Qs"}
+    assert choice(at, "greedy") == "discard Kc"
+
+
+def test_guard_feeds_nobody_what_he_takes() -> None:
+    """Seat 1 took the ten of hearts: the other ten is for him, the queen of spades is not."""
+    hands = ["Tc Qs 2c 4d 6h 8s Kh", "9c 5d 7h 9s Js Ah 2h", "Ac 3d 5s 7c 9d Jd 4h"]
+    start = ["draw", "discard Th", "take Th", "discard 9c", "draw", "discard 3c", "draw"]
+    at = table(hands, "5c Th 3c 8d", *start)
+    assert choice(at, "guard", keep=0, feed=100) != "discard Tc"
+    assert choice(at, "guard", keep=0, feed=0) == "discard Tc"
+
+
+def test_pile_takes_a_lower_card_that_he_can_meld() -> None:
+    """Under the jack lies the 8 for his pair: `pile` takes both, `greedy` looks at the top card alone."""
+    hands = ["2c 4d 6h Js Tc Qd Ah", "8c 8d Ac 3h 5s 9s Kh", "3c 5d 7h 6s Jc Kd 2h"]
+    at = table(hands, "8h Ts", "draw", "discard Js", variant="rummy500")
+    for name in ("pile", "guard", "best"):
+        assert choice(at, name) == "take 8h", name
+    assert choice(at, "greedy") == "draw"
+    at.play("take 8h")
+    assert all_choose(at) == {"meld 8c 8d 8h"}
+
+
+def test_pile_leaves_what_would_be_caught() -> None:
+    """Three twos are worth 6 points; the jack above costs 10 times `carry`."""
+    hands = ["8c 4d 6h Js Tc Qd Ah", "2c 2d Ac 3h 5s 9s Kh", "3c 5d 7h 6s Jc Kd 8h"]
+    at = table(hands, "2h Ts", "draw", "discard Js", variant="rummy500")
+    assert choice(at, "pile", carry=0.5) == "take 2h"
+    assert choice(at, "pile", carry=0.7) == "draw"
+
+
+HELD = ["5c 6c 7c Th Jh Qh Ks Kd Kc 2s 4d 8h Ac", "2c 2d 3h 4s 6h 7s 8d 9c 9s Ts Jd Qc Ah"]
+
+
+def test_best_holds_melds_back_while_nobody_is_about_to_go_out() -> None:
+    """Three melds and five loose cards, at a hand of 13: he waits to go out at once. The others lay down."""
+    at = table(HELD, "3d Jc", "draw")
+    assert choice(at, "best", loose=5).startswith("discard ")
+    assert choice(at, "best", hold=13).startswith("meld ")
+    assert choice(at, "best", loose=4).startswith("meld ")
+    assert choice(at, "best", early=25).startswith("meld ")
+    assert choice(at, "guard").startswith("meld ")
+
+
+def test_best_goes_out_when_it_can() -> None:
+    """All but one card can be melded: nothing is held back any more."""
+    hands = ["5c 6c 7c Th Jh Qh Ks Kd Kc 2s 2h 2d 8c", "2c 3d 3h 4s 6h 7s 8d 9c 9s Ts Jd Qc Ah"]
+    at = table(hands, "3c Kh", "draw")
+    assert all(choice(at, name).startswith("meld ") for name in RULES)
+
+
+def empty_stock(at: Table) -> Table:
+    """The same, with all of the stock drawn (the cards are out of sight for good)."""
+    at.batch._states["drawn"] = at.batch._states["deck_size"]
+    at.batch.look()
+    return at
+
+
+def test_with_an_empty_stock_ends_the_deal() -> None:
+    """The king of the pile is no use: dearer than all in hand, and in no meld."""
+    at = empty_stock(table(["8c 8d Ac 3h 5s 9s 6h", *["2c 4d 6d 8s Tc Qd Ah", "3c 5d 7h 9c Jc Kd 2h"]], "Kh"))
+    assert all_choose(at) == {"end"}
+
+
+def test_with_an_empty_stock_takes_what_is_cheaper() -> None:
+    """The 2 for a 9: the hand gets lower before the end."""
+    at = empty_stock(table(["8c 8d Ac 3h 5s 9s 6h", *["2c 4d 6d 8s Tc Qd Ah", "3c 5d 7h 9c Jc Kd 2h"]], "2s"))
+    assert all_choose(at) == {"take 2s"}
+
+
+def test_with_an_empty_stock_takes_what_makes_a_meld() -> None:
+    at = empty_stock(table(["8c 8d Ac 3h 5s 9s 6h", *["2c 4d 6d 8s Tc Qd Ah", "3c 5d 7h 9c Jc Kd 2h"]], "8h"))
+    assert all_choose(at) == {"take 8h"}
