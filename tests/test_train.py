@@ -8,6 +8,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import card_envs
-from card_envs.players import Decisions, load_player
+from card_envs.players import Decisions, load_player, resolve
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
@@ -26,11 +27,12 @@ pytest.importorskip("sb3_contrib")
 from sb3_contrib import MaskablePPO  # noqa: E402
 from stable_baselines3.common.logger import Logger  # noqa: E402
 
-from train import demo, ppo  # noqa: E402
+from train import demo, ppo, warm_start  # noqa: E402
 from train.callbacks import Callback  # noqa: E402
 from train.checkpoints import Layers, blank_network, layers_of, load_state, restore_state, save_state  # noqa: E402
-from train.ppo import Plan, Run, app, make_model, train  # noqa: E402
-from train.settings import settings_of  # noqa: E402
+from train.ppo import Plan, Run, app, make_env, make_model, train  # noqa: E402
+from train.settings import FILE, settings_of  # noqa: E402
+from train.warm_start import imitate, watch  # noqa: E402
 
 SMALL = ["n_envs=6", "n_steps=16", "batch_size=32", "n_epochs=2", "hidden=[8, 8]"]
 ROLLOUT = 6 * 16
@@ -53,6 +55,17 @@ SELF_PLAY = Run(
     settings=SMALL,
     seed=6,
     evaluate_every=2 * ROLLOUT,
+    evaluate_matches=100,
+)
+WARM = Run(
+    "flip7",
+    players=2,
+    opponents="sum26",
+    warm_start="count3",
+    steps=2 * ROLLOUT,
+    settings=[*SMALL, "warm_start_decisions=300", "warm_start_batch_size=32", "warm_start_epochs=2"],
+    seed=8,
+    evaluate_every=ROLLOUT,
     evaluate_matches=100,
 )
 QUIET = Console(quiet=True)
@@ -109,9 +122,9 @@ def flat(layers: Layers) -> list[NDArray[np.float32]]:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The directories of two whole runs."""
+    """The directories of whole runs."""
     made = {}
-    for name, run in (("others", AGAINST_OTHERS), ("itself", SELF_PLAY)):
+    for name, run in (("others", AGAINST_OTHERS), ("itself", SELF_PLAY), ("warm", WARM)):
         made[name] = tmp_path_factory.mktemp(name)
         train(run, made[name], console=QUIET)
     return made
@@ -144,6 +157,157 @@ def test_a_killed_self_play_run_goes_on_to_the_bit(uninterrupted: dict[str, Path
     assert state["num_timesteps"] == 2 * ROLLOUT
     train(SELF_PLAY, tmp_path, state=state, console=QUIET)
     assert_same_state(tmp_path, uninterrupted["itself"])
+
+
+@pytest.mark.parametrize("at", [1, ROLLOUT + 30])
+def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
+    uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """What it has learned by imitation is in its state: nobody is watched again."""
+    with pytest.raises(KilledError):
+        train(WARM, tmp_path, console=QUIET, callbacks=[Kill(at)])
+    monkeypatch.setattr(warm_start, "watch", None)
+    train(WARM, tmp_path, state=load_state(tmp_path / "state.pt"), console=QUIET)
+    assert_same_state(tmp_path, uninterrupted["warm"])
+    one, other = (load_player(path / "best.safetensors") for path in (tmp_path, uninterrupted["warm"]))
+    assert one.metadata == other.metadata
+
+
+def test_a_run_killed_in_its_warm_start_begins_anew(
+    uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By --resume, with its own arguments."""
+
+    def killed(*arguments: Any, **keywords: Any) -> None:
+        raise KilledError
+
+    out = tmp_path / "run"
+    with monkeypatch.context() as patch:
+        patch.setattr(warm_start, "imitate", killed)
+        result = invoke(*shlex.split(WARM.command)[3:], "--out", str(out))
+    assert isinstance(result.exception, KilledError)
+    assert not (out / "state.pt").exists()
+    assert "exists: choose another" in refused(invoke(*shlex.split(WARM.command)[3:], "--out", str(out)))
+    result = invoke("flip7", "--out", str(out), "--resume", "--report-matches", "100")
+    assert result.exit_code == 0, result.output
+    assert_same_state(out, uninterrupted["warm"])
+    assert load_player(out / "best.safetensors").metadata["command"] == WARM.command
+
+
+@pytest.mark.parametrize("decisions", [1, 200])
+@pytest.mark.parametrize("reward", ["win", "score", "margin"])
+def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, decisions: int) -> None:
+    """Against the same matches played step by step through the VecEnv, the returns summed up in plain Python."""
+    plan = Plan.of(Run("flip7", players=3, opponents="random", settings=[*SMALL, f"reward={reward}"]))
+    player = resolve("count3", plan.game, plan.options)
+    seeds = np.arange(6) + 70
+    env = make_env(plan, plan.opponents)
+    env.learner.reset(seeds)
+    shown = watch(env.learner, player, decisions)
+    steps = -(-decisions // 6)
+    assert len(shown) == 6 * steps
+
+    def rows_of(tensor: Any) -> Any:
+        return tensor.numpy().reshape(steps, 6, *tensor.shape[1:])
+
+    env = make_env(plan, plan.opponents)
+    env.seed(70)
+    observation, paid, ended, seats = env.reset(), [], [], set()
+    while len(paid) < steps or not np.any(ended[steps - 1 :], axis=0).all():
+        step, mask = len(paid), env.action_masks()
+        actions = player.act(Decisions(env.learner.batch, np.arange(6)))
+        if step < steps:
+            seats.update(env.learner.learner_seat.tolist())
+            np.testing.assert_array_equal(rows_of(shown.observation)[step], observation)
+            np.testing.assert_array_equal(rows_of(shown.action_mask)[step], mask)
+            np.testing.assert_array_equal(rows_of(shown.action)[step], actions)
+            assert (mask.sum(axis=1) >= 2).all(), "forced choices are not asked for"
+        observation, rewards, over, _ = env.step(actions)
+        paid.append(rewards)
+        ended.append(over)
+    assert seats == {0, 1, 2}
+    for row in range(6):
+        for step in range(steps):
+            expected, at = 0.0, step
+            while True:
+                expected += float(paid[at][row])
+                if ended[at][row]:
+                    break
+                at += 1
+            assert rows_of(shown.returns)[step, row] == pytest.approx(expected, abs=1e-5), (row, step)
+
+
+def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --self-play it is the imitated player himself: the agent is about to become him."""
+    seen = []
+
+    def look(learner: Any, player: Any, *rest: Any) -> Any:
+        seen.append((player.name, [repr(p) for p in learner._pool.players], int(learner.batch._identity[0, 0])))
+        return watch(learner, player, *rest)
+
+    monkeypatch.setattr(warm_start, "watch", look)
+    small = {"settings": WARM.settings, "steps": 1, "evaluate_matches": 100, "warm_start": "count3"}
+    for run in (Run("flip7", self_play=True, **small), Run("flip7", opponents="ev,sum26", players=3, **small)):  # type: ignore[arg-type]
+        train(run, tmp_path, console=QUIET)
+    assert seen == [("count3", ["<player count3>"], 6), ("count3", ["<player ev>", "<player sum26>"], 6)]
+
+
+def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_optimiser_alone() -> None:
+    plan = Plan.of(Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3"))
+    model, _ = make_model(plan)
+    model.set_logger(Logger(None, []))
+    learner = make_env(plan, plan.opponents).learner
+    learner.reset(1)
+    shown = watch(learner, resolve("count3", plan.game, plan.options), 6000)
+    before = model.policy.optimizer.state_dict()
+    generators = torch.get_rng_state()
+
+    def error() -> float:
+        with torch.no_grad():
+            return float(((model.policy.predict_values(shown.observation).flatten() - shown.returns) ** 2).mean())
+
+    untrained = error()
+    settings = replace(plan.settings, warm_start_epochs=6, warm_start_batch_size=64, warm_start_learning_rate=0.01)
+    _, accuracy = imitate(model, shown, settings, seed=0)
+    assert accuracy > 0.9
+    assert error() < 0.7 * untrained
+    assert_same(model.policy.optimizer.state_dict(), before, "optimizer")
+    assert all(p.grad is None for p in model.policy.parameters())
+    assert torch.equal(torch.get_rng_state(), generators), "PPO's own stream is not drawn from"
+
+
+def test_the_imitation_is_the_first_checkpoint(tmp_path: Path) -> None:
+    """So the best one is never worse, on the deals that chose it."""
+    with pytest.raises(KilledError):
+        train(WARM, tmp_path, console=QUIET, callbacks=[Kill(1)])
+    best, last = (load_player(tmp_path / f"{name}.safetensors") for name in ("best", "last"))
+    assert best.metadata["evaluation"]["steps"] == 0
+    share = best.metadata["evaluation"]["share"]["sum26"][0]
+    assert load_state(tmp_path / "state.pt")["best"] == pytest.approx(share, abs=1e-4)
+    assert all((a == b).all() for a, b in zip(flat(best.layers), flat(last.layers), strict=True))
+
+
+def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """[default] < [GAME] < [warm_start] < [GAME.warm_start] < --set."""
+    lines = (
+        FILE.read_text().split("\n[warm_start]")[0]
+        + "\n"
+        + "\n".join(
+            [
+                *("[warm_start]", "learning_rate = 0.3", "clip_range = 0.3", "ent_coef = 0.3"),
+                *("[flip7]", "learning_rate = 0.2", "vf_coef = 0.2"),
+                *("[flip7.warm_start]", "clip_range = 0.4", "ent_coef = 0.4"),
+            ]
+        )
+    )
+    monkeypatch.setattr("train.settings.FILE", tmp_path / "settings.toml")
+    (tmp_path / "settings.toml").write_text(lines)
+    game = card_envs.game("flip7")
+    cold, warm = (settings_of(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
+    assert (cold.vf_coef, cold.learning_rate, cold.ent_coef) == (0.2, 0.2, 0.5)
+    assert cold.clip_range not in {0.3, 0.4}
+    assert (warm.vf_coef, warm.learning_rate, warm.clip_range, warm.ent_coef) == (0.2, 0.3, 0.4, 0.5)
+    assert cold.gamma == warm.gamma == 1.0
 
 
 def test_the_rates_fall_linearly(tmp_path: Path) -> None:
@@ -263,7 +427,7 @@ def test_a_state_of_another_run_or_a_pickle_is_refused(tmp_path: Path) -> None:
     assert not trace.exists()
     model, _ = make_model(Plan.of(AGAINST_OTHERS))
     model._last_obs, model._last_episode_starts = model.env.reset(), np.ones(6, bool)
-    save_state(path, model, {}, None)
+    save_state(path, model, None)
     other, _ = make_model(Plan.of(Run("flip7", players=2, opponents="random", settings=[*SMALL[1:], "n_envs=8"])))
     with pytest.raises(ValueError, match="another game, size or version"):
         restore_state(other, load_state(path))
@@ -291,6 +455,7 @@ def test_a_run_reports_on_deals_that_nothing_was_chosen_by(trained: Path) -> Non
     assert sorted(p.name for p in trained.iterdir() if "tfevents" not in p.name) == [
         "best.safetensors",
         "last.safetensors",
+        "run.json",
         "state.pt",
     ]
     assert any("tfevents" in p.name for p in trained.iterdir())
@@ -311,7 +476,7 @@ def test_the_stored_command_makes_the_same_run(trained: Path, monkeypatch: pytes
     assert invoke(*command[3:]).exit_code == 0
     assert invoke(*TINY, "--evaluate-matches", "100").exit_code == 0
     assert seen[0] == seen[1]
-    for run in (SELF_PLAY, Run("flip7", options=["brutal=true", "target=100"])):
+    for run in (SELF_PLAY, WARM, Run("flip7", options=["brutal=true", "target=100"])):
         assert invoke(*shlex.split(run.command)[3:]).exit_code == 0
         assert seen[-1] == run
 
@@ -347,6 +512,10 @@ def refused(result: Any) -> str:
         (["flip7", "--players", "4", "--opponents", "random,random"], "2 are named, allowed are one for all seats, or 3"),
         (["flip7", "--opponents", "none.safetensors"], "none.safetensors: no readable safetensors file"),
         (["flip7", "--self-play", "--opponents", "random"], "--self-play and --opponents exclude each other"),
+        (["flip7", "--warm-start", "randm"], "unknown player of flip7 'randm' – did you mean 'random'?"),
+        (["flip7", "--warm-start", "none.safetensors"], "none.safetensors: no readable safetensors file"),
+        (["flip7", "--set", "warm_start_decisions=1"], "setting warm_start_decisions = 1: allowed is a whole number from 2"),
+        (["flip7", "--set", "warm_start_learning_rate=0"], "setting warm_start_learning_rate = 0: allowed is a number over 0"),
         (["flip7", "--steps", "0"], "--steps 0: allowed is a whole number from 1"),
         (["flip7", "--steps", "-5"], "--steps -5: allowed"),
         (["flip7", "--seed", "-1"], "--seed -1: allowed"),
@@ -397,6 +566,13 @@ def test_a_broken_state_is_refused(trained: Path) -> None:
     assert f"{path}: no readable state of a training run" in refused(invoke("flip7", "--out", str(trained), "--resume"))
 
 
+def test_broken_arguments_of_a_run_are_refused(trained: Path) -> None:
+    for text in ("{", "[]", '{"gam": "flip7"}'):
+        (trained / "run.json").write_text(text)
+        result = invoke("flip7", "--out", str(trained), "--resume")
+        assert "run.json: these are no arguments of a training run" in refused(result), text
+
+
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     assert "training needs torch: pip install -e '.[train]'" in refused(invoke(*TINY, "--out", str(tmp_path / "run")))
@@ -408,6 +584,7 @@ def test_help_explains_every_argument() -> None:
         "--players",
         "--opponents",
         "--self-play",
+        "--warm-start",
         "--steps",
         "--option",
         "--set",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -56,21 +55,21 @@ class Keeper(Callback):
 
     Args:
         out: the run's directory.
-        run: its arguments, stored with its state.
         agent: the network as a player; gets the policy's layers.
         evaluate: plays the agent against all yardsticks.
         every: steps from one evaluation to the next.
+        first: evaluate before the first step too.
         judge: the yardstick that tells which checkpoint is the best.
         best: the best share so far.
     """
 
     def __init__(
-        self, out: Path, run: dict[str, Any], agent: Network, evaluate: Callable[[Network], dict[str, Duel]],
-        *, every: int, judge: str, best: float | None, console: Console,
+        self, out: Path, agent: Network, evaluate: Callable[[Network], dict[str, Duel]],
+        *, every: int, first: bool, judge: str, best: float | None, console: Console,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.out, self.run, self.agent, self.evaluate = out, run, agent, evaluate
-        self.every, self.judge, self.best, self.console = every, judge, best, console
+        self.out, self.agent, self.evaluate = out, agent, evaluate
+        self.every, self.first, self.judge, self.best, self.console = every, first, judge, best, console
         self._resumed = False
 
     def _on_training_start(self) -> None:
@@ -88,7 +87,7 @@ class Keeper(Callback):
 
     def _keep(self, evaluate: bool) -> None:
         self.agent.layers = layers_of(self.model)
-        if evaluate and self.num_timesteps:
+        if evaluate and (self.num_timesteps or self.first):
             duels = self.evaluate(self.agent)
             for spec, d in duels.items():
                 self.logger.record(f"share/{spec}", d.share.mean)
@@ -104,7 +103,7 @@ class Keeper(Callback):
                 self.best = share
                 save_network(self.out / "best.safetensors", self.agent)
         save_network(self.out / "last.safetensors", self.agent)
-        save_state(self.out / "state.pt", self.model, self.run, self.best)
+        save_state(self.out / "state.pt", self.model, self.best)
 
 
 class Bar(Callback):

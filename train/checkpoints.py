@@ -59,16 +59,15 @@ def blank_network(
     return Network(layers, metadata, deterministic=deterministic, name="the agent")
 
 
-def save_state(path: Path, model: MaskablePPO, run: Mapping[str, Any], best: float | None) -> None:
+def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
     """Write all that the rest of the run depends on, atomically: taken between two rollouts, it goes on to the bit.
 
-    ``run``: the run's arguments. ``best``: the best evaluation so far.
+    ``best``: the best evaluation so far.
     """
     monitor, env = _environments(model)
     kind, words, position, gauss, cached = np.random.get_state()  # noqa: NPY002 (SB3 draws from it)
     state = {
         "format": STATE,
-        "run": dict(run),
         "best": best,
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),

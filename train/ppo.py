@@ -4,35 +4,39 @@ sb3-contrib's MaskablePPO on the native vector environment: one learner among ot
 asked only where there is a choice. The run's directory gets
 
 * ``best.safetensors``, ``last.safetensors``: checkpoints, specs for any place that takes a player,
-* ``state.pt``: all that the rest of the run depends on, for ``--resume``,
+* ``run.json``, ``state.pt``: the run's arguments and all that the rest of it depends on, for ``--resume``,
 * TensorBoard's scalars (``tensorboard --logdir runs``).
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import shlex
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 
+from card_envs.arena.duel import list_seed
 from card_envs.cli.arguments import game_options
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import game_of, games
 from card_envs.players import load_player, resolve, split_specs
-from card_envs.players.network import save_network
+from card_envs.players.network import save_network, write_atomically
 from train.evaluation import as_metadata, as_table, evaluate, yardsticks
 from train.settings import Settings, settings_of
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
 
+    from card_envs.envs.learner import Opponents
+    from card_envs.envs.sb3 import CardVecEnv
     from card_envs.players.network import Network
 
 REPORT_MATCHES = 10_000
@@ -47,6 +51,7 @@ class Run:
     players: int | None = None
     opponents: str | None = None
     self_play: bool = False
+    warm_start: str | None = None
     steps: int = 1_000_000
     options: list[str] = field(default_factory=list)
     settings: list[str] = field(default_factory=list)
@@ -86,7 +91,7 @@ class Plan:
     def of(cls, run: Run) -> Plan:
         game = game_of(run.game)
         options = game.resolve(game_options(game, run.options, run.players))
-        settings = settings_of(game, run.settings)
+        settings = settings_of(game, run.settings, warm_start=run.warm_start is not None)
         for name, least in (("steps", 1), ("evaluate_every", 1), ("evaluate_matches", 100), ("threads", 1), ("seed", 0)):
             value = getattr(run, name)
             if not least <= value < 2**32:
@@ -97,7 +102,7 @@ class Plan:
         others = int(options["players"]) - 1
         if len(opponents) not in ({0} if run.self_play else {1, others}):
             raise ValueError(f"--opponents: {len(opponents)} are named, allowed are one for all seats, or {others}")
-        for spec in opponents:
+        for spec in [*opponents, *([] if run.warm_start is None else [run.warm_start])]:
             resolve(spec, game, options)
         rollouts = -(-run.steps // settings.rollout)
         judge = opponents[0] if len(set(opponents)) == 1 else game.default_opponent
@@ -110,18 +115,15 @@ def make_model(plan: Plan) -> tuple[MaskablePPO, Network | None]:
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.vec_env import VecMonitor
 
-    from card_envs.envs.sb3 import CardVecEnv
     from train.checkpoints import blank_network, layers_of
 
     torch.set_num_threads(plan.run.threads)
     torch.distributions.Distribution.set_default_validate_args(False)  # checks of every batch, a tenth of the time
     s = plan.settings
-    options: dict[str, Any] = plan.options
     opponent = None
     if plan.run.self_play:
         opponent = blank_network(plan.game, plan.options, s.hidden, s.activation, deterministic=False)
-    specs: Any = opponent or (plan.opponents[0] if len(plan.opponents) == 1 else plan.opponents)
-    env = CardVecEnv(plan.game.name, s.n_envs, opponents=specs, auto_forced=True, reward=s.reward, **options)
+    env = make_env(plan, opponent or plan.opponents)
     activation = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[s.activation]
     model = MaskablePPO(
         "MlpPolicy", VecMonitor(env), seed=plan.run.seed, device="cpu", n_steps=s.n_steps, batch_size=s.batch_size,
@@ -132,6 +134,17 @@ def make_model(plan: Plan) -> tuple[MaskablePPO, Network | None]:
     if opponent is not None:
         opponent.layers = layers_of(model)
     return model, opponent
+
+
+def make_env(plan: Plan, opponents: Opponents) -> CardVecEnv:
+    """The environment that is trained in: forced choices are not asked for, the seats take turns."""
+    from card_envs.envs.sb3 import CardVecEnv
+
+    if isinstance(opponents, list) and len(opponents) == 1:
+        opponents = opponents[0]
+    options: dict[str, Any] = plan.options
+    s = plan.settings
+    return CardVecEnv(plan.game.name, s.n_envs, opponents=opponents, auto_forced=True, reward=s.reward, **options)
 
 
 def falling(start: float, end: float, plan: Plan) -> Callable[[float], float]:
@@ -151,13 +164,19 @@ def train(
 
     from train.callbacks import Bar, EntropySchedule, Keeper, SelfPlay
     from train.checkpoints import blank_network, restore_state
+    from train.warm_start import warm_start
 
     plan = Plan.of(run)
     s = plan.settings
     model, opponent = make_model(plan)
+    model.set_logger(configure(str(out), ["tensorboard"]))
     if state is not None:
         restore_state(model, state)
-    model.set_logger(configure(str(out), ["tensorboard"]))
+    elif run.warm_start is not None:
+        player = resolve(run.warm_start, plan.game, plan.options)
+        env = make_env(plan, player if run.self_play else plan.opponents)  # what it becomes sits opposite in self-play
+        env.learner.reset(list_seed("train", run.seed) + s.n_envs + np.arange(s.n_envs))  # the deals beside PPO's
+        warm_start(model, env.learner, player, run.warm_start, s, run.seed, console)
     agent = blank_network(plan.game, plan.options, s.hidden, s.activation, run.command)
 
     def on_tune(player: Network) -> dict[str, Any]:
@@ -166,7 +185,7 @@ def train(
         )
 
     keeper = Keeper(
-        out, asdict(run), agent, on_tune, every=run.evaluate_every, judge=plan.judge,
+        out, agent, on_tune, every=run.evaluate_every, first=run.warm_start is not None, judge=plan.judge,
         best=None if state is None else state["best"], console=console,
     )  # fmt: skip
     bar = Bar(plan.steps, console)
@@ -213,6 +232,14 @@ def main(
         ),
     ] = None,
     self_play: Annotated[bool, typer.Option("--self-play", help="Learn against the current policy itself.")] = False,
+    warm_start: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SPEC",
+            help="First imitate this player, a spec like the opponents', and learn on from there.",
+            show_default="from nothing",
+        ),
+    ] = None,
     steps: Annotated[int, typer.Option(help="Decisions to learn from, rounded up to whole rollouts.")] = Run.steps,
     option: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="An option of the game, as brutal=true. May be repeated.")
@@ -239,7 +266,8 @@ def main(
 ) -> None:
     """Train an agent for a GAME, measure it while it learns, and report how it does on deals that it was not chosen by."""
     run = Run(
-        game, players, opponents, self_play, steps, option or [], set_ or [], seed, evaluate_every, evaluate_matches, threads
+        game, players, opponents, self_play, warm_start, steps, option or [], set_ or [], seed, evaluate_every,
+        evaluate_matches, threads,
     )  # fmt: skip
     given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
     start(run, out, resume=resume, given=given, report_matches=report_matches)
@@ -266,7 +294,7 @@ def start(
             raise ValueError(f"--out {out} exists: choose another, or go on with its run by --resume")
         try:
             out.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=out).close()
+            write_atomically(out / "run.json", json.dumps(asdict(run)).encode())
         except OSError as error:
             raise ValueError(f"--out {out} cannot be written ({error.strerror})") from None
     except ValueError as error:
@@ -286,20 +314,24 @@ def start(
     report(out, report_matches, console)
 
 
-def _found(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any], Run]:
-    """The state of the run in ``out`` and its arguments; whoever names others on the command line is told."""
+def _found(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | None, Run]:
+    """The state of the run in ``out``, if it got that far, and its arguments; whoever names others is told."""
     from train.checkpoints import load_state
 
-    if not (out / "state.pt").is_file():
-        raise ValueError(f"--resume: there is no run in {out} (no state.pt)")
-    state = load_state(out / "state.pt")
-    found = Run(**state["run"])
+    path = out / "run.json"
+    if not path.is_file():
+        raise ValueError(f"--resume: there is no run in {out} (no run.json)")
+    try:
+        found = Run(**json.loads(path.read_bytes()))
+    except (ValueError, TypeError):
+        raise ValueError(f"{path}: these are no arguments of a training run") from None
     names = {"option": "options", "set_": "settings"}
     for name in given:
         mine, its = (getattr(r, names.get(name, name), None) for r in (run, found))
         if mine != its:
             raise ValueError(f"--resume: the run in {out} has {names.get(name, name)} = {its!r}, not {mine!r}")
-    return state, found
+    state = out / "state.pt"
+    return load_state(state) if state.exists() else None, found
 
 
 if __name__ == "__main__":

@@ -35,12 +35,18 @@ class Settings:
     hidden: list[int]
     activation: str
     reward: str
+    warm_start_decisions: int
+    warm_start_epochs: int
+    warm_start_batch_size: int
+    warm_start_learning_rate: float
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
             allowed = _allowed(name, value)
             if allowed:
                 raise ValueError(f"setting {name} = {value!r}: allowed is {allowed}")
+        if self.warm_start_decisions < 2:
+            raise ValueError(f"setting warm_start_decisions = {self.warm_start_decisions}: allowed is a whole number from 2")
         if self.batch_size < 2 or self.rollout % self.batch_size:
             raise ValueError(
                 f"setting batch_size = {self.batch_size}: allowed is a divisor over 1 of n_envs * n_steps = {self.rollout}"
@@ -54,7 +60,7 @@ class Settings:
 
 _WORDS: dict[str, Iterable[str]] = {"activation": ACTIVATIONS, "reward": REWARDS}
 _TYPES = {field.name: str(field.type) for field in fields(Settings)}
-_POSITIVE = ("learning_rate", "clip_range", "max_grad_norm")
+_POSITIVE = ("learning_rate", "clip_range", "max_grad_norm", "warm_start_learning_rate")
 _SHARES = ("gamma", "gae_lambda", "clip_range")
 
 
@@ -72,10 +78,13 @@ def _allowed(name: str, value: Any) -> str:
     return "" if number else f"a number {'over' if name in _POSITIVE else 'from'} 0" + (" to 1" if name in _SHARES else "")
 
 
-def settings_of(game: Game, changes: Iterable[str] = ()) -> Settings:
-    """The settings for a game, with changes like ``"learning_rate=1e-4"``."""
+def settings_of(game: Game, changes: Iterable[str] = (), *, warm_start: bool = False) -> Settings:
+    """The settings for a game, with or without a warm start, with changes like ``"learning_rate=1e-4"``."""
     table = tomllib.loads(FILE.read_text())
     values: dict[str, Any] = table["default"] | table.get(game.name, {})
+    own = values.pop("warm_start", {})
+    if warm_start:
+        values |= table["warm_start"] | own
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:

@@ -1,0 +1,154 @@
+"""A warm start: before PPO, the policy is fitted to what a player does in the learner's place, the value to what comes of it.
+
+This is behaviour cloning: maximum likelihood of the player's actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from sb3_contrib import MaskablePPO
+from torch import Tensor
+from torch.nn.functional import mse_loss
+
+from card_envs.envs.learner import Learner
+from card_envs.players import Player
+from card_envs.players.player import seat_players
+from train.settings import Settings
+
+HELD_OUT = 20  # one decision of so many is not fitted to, but measured on
+
+Report = Callable[[int, int], None]  # is told how much is done, of how much
+
+
+def silent(done: int, total: int) -> None:
+    """Report nothing."""
+
+
+@dataclass
+class Demonstrations:
+    """Decisions of a player in the learner's place.
+
+    Attributes:
+        observation: float32 [n, D].
+        action_mask: bool [n, A].
+        action: int64 [n], what the player chose.
+        returns: float32 [n], what the learner earned from there to the end of the match.
+    """
+
+    observation: Tensor
+    action_mask: Tensor
+    action: Tensor
+    returns: Tensor
+
+    def __len__(self) -> int:
+        return len(self.action)
+
+    def of(self, which: Tensor) -> Demonstrations:
+        return Demonstrations(self.observation[which], self.action_mask[which], self.action[which], self.returns[which])
+
+
+def watch(learner: Learner, player: Player, decisions: int, report: Report = silent) -> Demonstrations:
+    """Let ``player`` act for the learner: his first ``decisions``, rounded up to whole steps of all rows.
+
+    The matches that are under way after the last of them are played to their ends, only for their returns.
+    """
+    batch = learner.batch
+    n = batch.size
+    steps = -(-decisions // n)
+    observation = np.empty((steps, n, batch.observation_size), np.float32)
+    action_mask = np.empty((steps, n, batch.num_actions), np.bool_)
+    action = np.empty((steps, n), np.int64)
+    earned: list[NDArray[np.float64]] = []
+    ended: list[NDArray[np.bool_]] = []
+    rows, player_of, actions = np.arange(n), np.zeros(n, np.int8), np.zeros(n, np.int64)
+    while len(rows):
+        seat_players(batch, rows, player_of, [player], actions)
+        step = len(earned)
+        if step < steps:
+            observation[step], action_mask[step], action[step] = learner.observation(), learner.action_mask(), actions
+            report((step + 1) * n, steps * n)
+        outcome = learner.step(actions, rows)
+        earned.append(outcome.rewards)
+        ended.append(outcome.terminated | outcome.truncated)
+        if len(earned) >= steps:
+            rows = rows[~ended[-1][rows]]
+    returns = np.zeros((len(earned) + 1, n))
+    for step in reversed(range(len(earned))):
+        returns[step] = earned[step] + np.where(ended[step], 0.0, returns[step + 1])
+    return Demonstrations(
+        torch.from_numpy(observation).flatten(0, 1),
+        torch.from_numpy(action_mask).flatten(0, 1),
+        torch.from_numpy(action).flatten(),
+        torch.from_numpy(returns[:steps].astype(np.float32)).flatten(),
+    )
+
+
+def imitate(
+    model: MaskablePPO, shown: Demonstrations, settings: Settings, seed: int, report: Report = silent
+) -> tuple[float, float]:
+    """Fit the model's policy and value to ``shown``, with an optimiser of its own.
+
+    Returns the loss and the part of the actions that are the policy's likeliest ones, both on decisions that were held out.
+    """
+    policy = model.policy
+    optimizer = torch.optim.Adam(policy.parameters(), lr=settings.warm_start_learning_rate)
+    generator = torch.Generator().manual_seed(seed)
+
+    def loss_of(some: Demonstrations) -> Tensor:
+        values, log_prob, _ = policy.evaluate_actions(some.observation, some.action, action_masks=some.action_mask)
+        loss: Tensor = settings.vf_coef * mse_loss(values.flatten(), some.returns) - log_prob.mean()
+        return loss
+
+    order = torch.randperm(len(shown), generator=generator)
+    held_out, fitted = order[::HELD_OUT], order[torch.arange(len(shown)) % HELD_OUT > 0]
+    updates = settings.warm_start_epochs * -(-len(fitted) // settings.warm_start_batch_size)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, updates)
+    loss, accuracy, done = 0.0, 0.0, 0
+    for epoch in range(1, settings.warm_start_epochs + 1):
+        shuffled = fitted[torch.randperm(len(fitted), generator=generator)]
+        for which in torch.split(shuffled, settings.warm_start_batch_size):
+            optimizer.zero_grad()
+            loss_of(shown.of(which)).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(policy.parameters(), settings.max_grad_norm)
+            optimizer.step()
+            schedule.step()
+            done += len(which)
+            report(done, settings.warm_start_epochs * len(fitted))
+        with torch.no_grad():
+            some = shown.of(held_out)
+            likeliest = policy.get_distribution(some.observation, action_masks=some.action_mask.numpy()).mode()
+            loss, accuracy = float(loss_of(some)), float((likeliest == some.action).float().mean())
+        model.logger.record("warm_start/loss", loss)
+        model.logger.record("warm_start/accuracy", accuracy)
+        model.logger.dump(epoch)
+    optimizer.zero_grad()
+    return loss, accuracy
+
+
+def warm_start(
+    model: MaskablePPO, learner: Learner, player: Player, name: str, settings: Settings, seed: int, console: Console
+) -> None:
+    """Watch the player called ``name`` in the learner's place, and make the model's policy play like him."""
+    progress = Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
+        console=console, transient=True, disable=not console.is_terminal,
+    )  # fmt: skip
+
+    def shows(task: TaskID) -> Report:
+        return lambda done, total: progress.update(task, completed=done, total=total)
+
+    with progress:
+        shown = watch(learner, player, settings.warm_start_decisions, shows(progress.add_task(f"watching {name}")))
+        loss, accuracy = imitate(model, shown, settings, seed, shows(progress.add_task(f"imitating {name}")))
+    console.print(
+        f"warm start: chooses as {name} in {100 * accuracy:.1f} % of decisions that it was not fitted to"
+        f" (loss {loss:.3f}, {len(shown):,} decisions)",
+        highlight=False, soft_wrap=True,
+    )  # fmt: skip
