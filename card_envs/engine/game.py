@@ -125,13 +125,14 @@ class Policy:
 
     ``choose(state, seat, words, key, parameters) -> action``: ``words`` is the action mask viewed as uint64, ``key`` the
     stream of this decision, ``parameters`` a float64 array. It may use only what the seat may know. ``defaults`` names the
-    parameters and gives their defaults.
+    parameters and gives their defaults. A policy that does not look at ``words`` says so: playouts then make no masks.
     """
 
     name: str
     choose: Rule
     meaning: str
     defaults: Mapping[str, float] = field(default_factory=dict)
+    reads_mask: bool = True
 
 
 # Fields that every state has; the engine reads and writes no others, but for the options.

@@ -12,7 +12,7 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from card_envs.engine.game import Game, Rule
+from card_envs.engine.game import Game, Policy
 from card_envs.engine.random import DECK, PLAYERS, count_legal, match_key, nth_legal, stream
 
 RESET = -1  # as an action: deal the row's match anew
@@ -171,8 +171,10 @@ def redeal_loop(game: Game) -> Loop:
     return Loop("redeal", resample, (redeal,))
 
 
-def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
+def choose_loop(game: Game, policy: Policy) -> Loop:
     """A built-in player's actions for the rows of which ``who[r] == index``."""
+
+    choose = policy.choose
 
     def act(states, identity, keys, rows, who, index, words, parameters, actions):
         for n in range(len(rows)):
@@ -182,7 +184,7 @@ def choose_loop(game: Game, choose: Rule, name: str) -> Loop:
                 actions[r] = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
         return 0
 
-    return Loop(f"choose_{name}", act, (choose, decision_key))
+    return Loop(f"choose_{policy.name}", act, (choose, decision_key))
 
 
 def sort_loop(game: Game) -> Loop:
@@ -216,12 +218,12 @@ def sort_loop(game: Game) -> Loop:
     return Loop("sort", sort, (count_legal, nth_legal))
 
 
-def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
+def playout_loop(game: Game, policy: Policy) -> Loop:
     """Play every row ``steps`` decisions on, all seats by one built-in player, without observations.
 
     A match that ends is followed by the row's next one; ``wins[seat]`` sums what it pays. Returns how many ended.
     """
-    init, play, action_mask = game.init, game.step, game.action_mask
+    init, play, action_mask, choose, reads_mask = game.init, game.step, game.action_mask, policy.choose, policy.reads_mask
 
     def playout(states, template, identity, keys, rows, steps, scale, mask, words, parameters, wins):
         ended = 0
@@ -229,9 +231,10 @@ def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
             r = rows[n]
             s = states[r]
             for _ in range(steps):
-                for w in range(words.shape[1]):
-                    words[r, w] = 0
-                action_mask(s, mask[r])
+                if reads_mask:
+                    for w in range(words.shape[1]):
+                        words[r, w] = 0
+                    action_mask(s, mask[r])
                 action = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
                 identity[r, DECISION] += 1
                 play(s, action)
@@ -244,4 +247,4 @@ def playout_loop(game: Game, choose: Rule, name: str) -> Loop:
                     init(s)
         return ended
 
-    return Loop(f"playout_{name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))
+    return Loop(f"playout_{policy.name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))

@@ -11,13 +11,41 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
-from card_envs.engine.random import choose_random, popcount
+from card_envs.engine.random import below, popcount
 from card_envs.games.french_deck import (
     ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, ONE, RANK, SEVEN, TEN, bit, of_rank, of_suit,
 )  # fmt: skip
 from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
 from card_envs.games.pis_yedili.rules import CLUBS, playable, points_of, sum_hand
-from card_envs.games.pis_yedili.state import LEAD, SEVENS, SUIT as SUIT_PHASE, TURN  # fmt: skip
+from card_envs.games.pis_yedili.state import DRAWN, LEAD, SEVENS, SUIT as SUIT_PHASE, TURN  # fmt: skip
+
+
+@register_jitable
+def choose_random(s, seat, words, key, parameters):
+    """A uniformly random legal action, from the set of cards: in playouts the mask costs more than the game."""
+    if s.phase == SUIT_PHASE:
+        return ACTION_SUIT + below(key, 4)[0]
+    cards = playable(s, seat)
+    size = popcount(cards)
+    n = below(key, size + count_others(s.phase, size))[0]
+    if n < size:
+        for _ in range(n):
+            cards &= cards - ONE
+        return popcount((cards & (~cards + ONE)) - ONE)
+    if s.phase == SEVENS:
+        return ACTION_TAKE
+    if s.phase == TURN or s.phase == LEAD or n > size:
+        return ACTION_DRAW
+    return ACTION_PASS
+
+
+@register_jitable
+def count_others(phase, cards):
+    """How many actions beside the ``cards`` that can be played are legal: the table of legal sets."""
+    if phase == LEAD:
+        return 1 if cards == 0 else 0
+    return 2 if phase == DRAWN and cards == 0 else 1
+
 
 DECK = (ONE << np.uint64(DECK_SIZE)) - ONE
 JACKS = RANK << np.uint64(JACK)
@@ -391,7 +419,7 @@ def choose_best(s, seat, words, key, w):
 
 
 POLICIES = (
-    Policy("random", choose_random, "a uniformly random legal action"),
+    Policy("random", choose_random, "a uniformly random legal action", reads_mask=False),
     Policy("high", player(value_high), "sheds the card of the most points"),
     Policy("keepjack", player(value_keepjack), "sheds the card of the most points, a jack only when nothing else fits"),
     Policy(
