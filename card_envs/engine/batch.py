@@ -92,6 +92,7 @@ class Batch:
         self._interpreted = interpreted
         self._loops = loops_of(game, not interpreted)
         self._step: Any = self._loops.step
+        self._choosers: dict[str, Callable[..., Any]] = {}
         self._scale = game.score_scale(self.options)
         self._settings = np.zeros(loops.SETTINGS, np.int64)
         self._settings[loops.AUTO_RESET] = True
@@ -179,9 +180,13 @@ class Batch:
         if who is None:
             who = np.full(self.size, index, np.int8)
         which = self._rows if rows is None else rows
-        self._loops.choose(policy)(
-            self._states, self._identity, self._keys, which, who, index, self._words, parameters, actions
-        )  # fmt: skip
+        expected = (which, np.int64), (who, np.int8), (parameters, np.float64), (actions, np.int64)
+        for array, dtype in expected:
+            if array.dtype != dtype or not array.flags.c_contiguous:
+                raise TypeError(f"choose: a contiguous array of {dtype.__name__} is expected, got {array.dtype}")
+        choose = self._choosers.get(policy) or self._loops.choose(policy)
+        choose(self._states, self._identity, self._keys, which, who, index, self._words, parameters, actions)
+        self._choosers[policy] = direct(choose)
 
     def playout(
         self, steps: int, policy: str = "random", parameters: NDArray[np.float64] | None = None

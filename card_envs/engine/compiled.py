@@ -128,7 +128,7 @@ def direct(loop: Callable[..., Any]) -> Callable[..., Any]:
 
     Only for arguments of the types that the loop has had before.
     """
-    return loop.entry() if hasattr(loop, "entry") else loop
+    return loop.entry() if hasattr(loop, "entry") else loop  # interpreted loops have none, direct ones are so already
 
 
 def interpret_loop(loop: Loop) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
+from card_envs.engine.compiled import direct
 from card_envs.engine.game import Deck, Game, OptionValue
 from card_envs.engine.random import PLAYERS, match_key, stream, unit
 from card_envs.players import Player, resolve
@@ -99,6 +100,7 @@ class Learner:
         self._who = np.zeros(n, np.int8)
         self._earned = np.zeros(n)
         self._over = np.empty(n, np.int64)
+        self._sort = batch._loops.sort
         batch._identity[:, loops.SEED] = -1  # not seeded yet
         self.reset(seed)
 
@@ -192,16 +194,16 @@ class Learner:
     def _play(self, rows: NDArray[np.int64], outcome: Outcome, *, fresh: bool = False) -> None:
         """Carry out the actions of ``rows`` (a scratch array), then the others' until the learners are to move."""
         batch = self.batch
-        sort = batch._loops.sort
         ended_rows: list[NDArray[np.int64]] = []
         while len(rows):
             batch._run(rows)
             if batch._orders:
                 batch.give_order()
-            going, ended = sort(
+            going, ended = self._sort(
                 rows, batch._to_move, self._learner, self._seating, batch._words, batch._rewards, self._earned,
                 self.auto_forced, self._who, batch._actions, self._over,
             )  # fmt: skip
+            self._sort = direct(self._sort)
             if ended:
                 ended_rows.append(self._over[:ended].copy())
             rows = rows[:going]

@@ -91,16 +91,20 @@ def add_up(s, held):
 
 
 @register_jitable
-def appraise(s, held, total, numbers, active):
-    """What a line is worth to its owner, in points: what it scores, or what it may yet become if he is ``active``."""
+def modifiers_of(held):
+    """``(minus, share)`` of a line, floats: what its minus cards take, and 0.5 if it is halved."""
     minus = 0.0
     if held >> FIRST_MODIFIER:
         for card in range(FIRST_MODIFIER, HALF):
             if held >> card & 1:
                 minus += 2.0 * (card - FIRST_MODIFIER + 1)
-    share = 0.5 if held >> HALF & 1 else 1.0
+    return minus, 0.5 if held >> HALF & 1 else 1.0
+
+
+@register_jitable
+def appraise(s, minus, share, zero, total, numbers, active):
+    """What a line is worth to its owner, in points: what it scores, or what it may yet become if he is ``active``."""
     flips = numbers > 6.5
-    zero = held >> ZERO & 1
     points = 0.0 if zero and not flips else total * share - minus
     if active and not flips:
         if zero:  # he must go on for the Flip 7, or be rid of it
@@ -118,13 +122,16 @@ def worth(s, held, active):
     if held == BUST:
         return 0.0
     total, numbers = add_up(s, held)
-    return appraise(s, held, total, numbers, active)
+    minus, share = modifiers_of(held)
+    return appraise(s, minus, share, held >> ZERO & 1, total, numbers, active)
 
 
 @register_jitable
 def worth_drawn(s, held, active, draws):
     """What the line is worth after so many forced draws: the chance to survive them times the mean of what they bring."""
     total, numbers = add_up(s, held)
+    minus, share = modifiers_of(held)
+    zero = held >> ZERO & 1
     cards = count_cards(s)
     good = 0  # number cards that do not bust, their sum, and how many more each makes dangerous
     points = 0
@@ -139,7 +146,7 @@ def worth_drawn(s, held, active, draws):
             points += n * value_of(card)
             adds += n * (n - 1)
     if good == 0 or cards == 0:
-        return appraise(s, held, total, numbers, active) * (0.0 if bad else 1.0)
+        return appraise(s, minus, share, zero, total, numbers, active) * (0.0 if bad else 1.0)
     alive = 1.0
     risk = bad / cards
     number = good / max(1, cards - bad)  # how often a card that does not bust is a number
@@ -150,7 +157,7 @@ def worth_drawn(s, held, active, draws):
         risk = min(1.0, risk + number * adds / good / cards)
         if numbers > 6.5:
             break
-    return alive * appraise(s, held, total, numbers, active)
+    return alive * appraise(s, minus, share, zero, total, numbers, active)
 
 
 @register_jitable
@@ -480,6 +487,7 @@ def choose_ev(s, seat, words, key, parameters):
         loss -= parameters[2] * (s.players - 2)
     held = line_of(s, seat)
     total, numbers = add_up(s, held)
+    minus, share = modifiers_of(held)
     gain = parameters[0] * (count_cards(s) - count_numbers(s))
     for card in range(FIRST_MODIFIER):
         n = count_next(s, card)
@@ -490,7 +498,8 @@ def choose_ev(s, seat, words, key, parameters):
             elif card == UNLUCKY_7 or line & PAIR == PAIR:
                 gain += n * (worth(s, line, True) - now)
             else:
-                gain += n * (appraise(s, line, total + value_of(card), numbers + 1.0, True) - now)
+                zero = line & 1  # bit ZERO
+                gain += n * (appraise(s, minus, share, zero, total + value_of(card), numbers + 1.0, True) - now)
     return ACTION_DRAW if gain > 0.0 else ACTION_STAY
 
 
