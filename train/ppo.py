@@ -24,7 +24,6 @@ import typer
 from rich.console import Console
 
 from card_envs.arena.duel import list_seed
-from card_envs.cli.arguments import game_options
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import game_of, games
 from card_envs.players import load_player, resolve, split_specs
@@ -90,7 +89,7 @@ class Plan:
     @classmethod
     def of(cls, run: Run) -> Plan:
         game = game_of(run.game)
-        options = game.resolve(game_options(game, run.options, run.players))
+        options = game.resolve(game.read_options(run.options, run.players))
         settings = settings_of(game, run.settings, warm_start=run.warm_start is not None)
         for name, least in (("steps", 1), ("evaluate_every", 1), ("evaluate_matches", 100), ("threads", 1), ("seed", 0)):
             value = getattr(run, name)

@@ -22,7 +22,7 @@ from card_envs.arena.panel import panel as panel_of
 from card_envs.arena.report import gate_line, markdown, show
 from card_envs.arena.run import Done, Threads
 from card_envs.arena.statistics import EDGE
-from card_envs.cli.arguments import GameName, OptionWords, game_options
+from card_envs.cli.arguments import GameName, OptionWords
 from card_envs.players.network import write_atomically
 
 LOCAL = "local"
@@ -88,7 +88,7 @@ def bench(
     it = card_envs.game(game)
     sizes = None if players is None else numbers(players)
     arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "deal_list": deal_list or "report", "seed": seed or 0}
-    options = game_options(it, option)
+    options = it.read_options(option or ())
     named = list(specs or [])
     if panel:
         arguments, options, named = with_panel(game, arguments, named, {"option": option, "deal-list": deal_list, "seed": seed})

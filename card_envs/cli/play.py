@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import card_envs
-from card_envs.cli.arguments import GameName, OptionWords, Players, game_options
+from card_envs.cli.arguments import GameName, OptionWords, Players
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.players import Decisions, Player, resolve, split_specs
@@ -43,7 +43,7 @@ def play(
     """
     it = card_envs.game(game)
     specs = split_specs(against) if against is not None else [it.default_opponent]
-    options = game_options(it, option, players)
+    options = it.read_options(option or (), players)
     if against is not None and "players" not in options:
         options["players"] = len(specs) + 1
     table = Table(it, seed=seed, **options)

@@ -70,6 +70,17 @@ class Option:
             return int(value)
         raise ValueError(f"option {self.name} = {value!r}: allowed is {self.allowed}")
 
+    def read(self, text: str) -> OptionValue:
+        """The text as this option's type where it can be read so; :meth:`check` refuses the rest."""
+        if isinstance(self.default, bool):
+            return {"true": True, "false": False}.get(text.lower(), text)
+        if isinstance(self.default, int):
+            try:
+                return int(text)
+            except ValueError:
+                return text
+        return text
+
     def encode(self, value: OptionValue) -> int:
         return self.choices.index(str(value)) if self.choices else int(value)
 
@@ -233,6 +244,24 @@ class Game:
                 raise unknown(f"option of {self.name}", name, self.option_names)
         values = {**preset, **given}
         return {name: option.check(values.get(name, option.default)) for name, option in table.items()}
+
+    def read_options(self, words: Iterable[str], players: int | None = None) -> dict[str, Any]:
+        """``["brutal=true"]`` → ``{"brutal": True}``, checked; ``ValueError`` names what is wrong and what is allowed."""
+        table = {option.name: option for option in self.options}
+        options: dict[str, Any] = {} if players is None else {"players": players}
+        for word in words:
+            name, equals, value = word.partition("=")
+            if not equals:
+                raise ValueError(
+                    f"option {word!r}: expected is NAME=VALUE, as {self.options[-1].name}={self.options[-1].default}"
+                )
+            if name not in self.option_names:
+                raise unknown(f"option of {self.name}", name, self.option_names)
+            if name in options:
+                raise ValueError(f"option {name} is given twice")
+            options[name] = table[name].read(value) if name in table else value
+        self.resolve(options)
+        return options
 
     @property
     def option_names(self) -> list[str]:
