@@ -48,6 +48,15 @@ def door_options(name: str) -> list[Options]:
     return [{"players": players, **variant} for players in sorted({2, 3, 4, 2 * most // 3, most}) for variant in variants(game)]
 
 
+# what keeps matches short that last long in random play
+SHORT: dict[str, Options] = {"rummy": {"max_deals": 2}}
+
+
+def short(name: str, options: Options) -> Options:
+    """The options, for a short match."""
+    return {**options, **SHORT.get(name, {})}
+
+
 def label(value: object) -> str:
     """A test id: ``4-brutal=True`` for ``{"players": 4, "brutal": True}``."""
     if isinstance(value, dict):
@@ -63,10 +72,17 @@ def play_a_card(legal: list[str], rng: random.Random) -> str:
     return rng.choice([action for action in legal if action.startswith("play ")] or legal)
 
 
+def meld_a_card(legal: list[str], rng: random.Random) -> str:
+    """Rummy: meld or lay off whatever can be, at the start of a turn take from the pile what can be taken."""
+    laying = [action for action in legal if action.startswith(("meld ", "layoff "))]
+    return rng.choice(laying or [action for action in legal if action.startswith("take ")] or legal)
+
+
 # what a player does who keeps matches busy, given the legal actions
 BUSY: dict[str, Callable[[list[str], random.Random], str]] = {
     "flip7": lambda legal, rng: legal[0],  # draw
     "pis_yedili": play_a_card,
+    "rummy": meld_a_card,
 }
 
 
@@ -99,6 +115,12 @@ def pis_yedili_cards(state: dict[str, Any]) -> Counter[str]:
     return sum(map(Counter, state["hands"]), Counter(state["deck"]) + Counter(state["pile"]))
 
 
+def rummy_cards(state: dict[str, Any]) -> Counter[str]:
+    """Every card of a Rummy table: in the stock, the pile, a hand or a meld."""
+    cards = sum(map(Counter, state["hands"]), Counter(state["deck"]) + Counter(state["pile"]))
+    return cards + sum((Counter(meld["cards"]) for meld in state["melds"]), Counter())
+
+
 def ten_draws() -> list[str]:
     """A Pis Yedili deck for six players: neither the leader nor the stock has a club, so the first ten draws end the deal."""
     cards = card_envs.game("pis_yedili").cards
@@ -107,7 +129,11 @@ def ten_draws() -> list[str]:
     return [hands[seat][number] for number in range(7) for seat in range(6)] + others[29:]
 
 
-CARDS_OF: dict[str, Callable[[dict[str, Any]], Counter[str]]] = {"flip7": flip7_cards, "pis_yedili": pis_yedili_cards}
+CARDS_OF: dict[str, Callable[[dict[str, Any]], Counter[str]]] = {
+    "flip7": flip7_cards,
+    "pis_yedili": pis_yedili_cards,
+    "rummy": rummy_cards,
+}
 
 # ---- SplitMix64 in plain Python, to compare the engine's with
 

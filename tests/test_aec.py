@@ -19,7 +19,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 import card_envs
 from card_envs import IllegalAction, flip7_v0
 from card_envs.envs import aec
-from tests.helpers import GAMES, Options, door_options, label, ten_draws
+from tests.helpers import GAMES, SHORT, Options, door_options, label, short, ten_draws
 
 REWARDS = ("win", "score", "margin")
 KINDS = ("env", "raw_env")
@@ -106,6 +106,7 @@ def test_human_prints_what_ansi_returns_after_every_step(name: str, capsys: pyte
 @every_kind
 @every_case
 def test_every_agent_sees_the_table_at_any_time(name: str, options: Options, kind: str, seed: int) -> None:
+    options = short(name, options)
     env, table, rng = make(name, kind, **options), card_envs.table(name, seed=seed, **options), random.Random(seed)
     env.reset(seed=seed)
     while not table.is_over:
@@ -124,8 +125,9 @@ def test_every_agent_sees_the_table_at_any_time(name: str, options: Options, kin
     for seat, agent in enumerate(env.possible_agents):
         over = {"observation": table.observation(seat), "action_mask": np.zeros_like(table.action_mask())}
         assert_same(env.observe(agent), over)
-    assert set(env.terminations.values()) == {True}
-    assert set(env.truncations.values()) == {False}
+    truncated = table.state()["truncated"]
+    assert set(env.terminations.values()) == {not truncated}
+    assert set(env.truncations.values()) == {truncated}
 
 
 @every_game
@@ -212,8 +214,9 @@ def test_rewards_from_last_sum_to_the_returns(name: str, options: Options, rewar
 @pytest.mark.parametrize("reward", REWARDS)
 @every_game
 def test_it_plays_like_a_row_of_a_batch(name: str, reward: str, seed: int) -> None:
-    batch = card_envs.batch(name, 3, seed=seed, reward=reward)
-    envs = [make(name, "raw_env", reward=reward) for _ in range(3)]
+    options = SHORT.get(name, {})
+    batch = card_envs.batch(name, 3, seed=seed, reward=reward, **options)
+    envs = [make(name, "raw_env", reward=reward, **options) for _ in range(3)]
     for row, env in enumerate(envs):
         env.reset(seed=(seed, row, 0))
     rng, ended = random.Random(seed), 0

@@ -19,8 +19,8 @@ from card_envs.players import Decisions
 from card_envs.players.human import Human, Quit
 from tests.helpers import GAMES, play_on
 
-SHORT = {"flip7": ["--option", "target=20"], "pis_yedili": ["--option", "deals=1"]}
-RULES = {"flip7": ("F", 45), "pis_yedili": ("P", 29)}  # the letter, the last number
+SHORT = {"flip7": ["--option", "target=20"], "pis_yedili": ["--option", "deals=1"], "rummy": ["--option", "target=1"]}
+RULES = {"flip7": ("F", 45), "pis_yedili": ("P", 29), "rummy": ("R", 30)}  # the letter, the last number
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -43,7 +43,7 @@ def errors(result: Any) -> str:
 
 def record_of(name: str, seed: int, folder: Path) -> Path:
     """A match played to its end at random, in a file."""
-    options: dict[str, Any] = {"target": 20} if name == "flip7" else {}
+    options: dict[str, Any] = {"flip7": {"target": 20}, "rummy": {"max_deals": 2}}.get(name, {})
     table = card_envs.table(name, players=3, seed=seed, **options)
     for _ in play_on(table, random.Random(seed), eager=0.5):
         pass
@@ -103,7 +103,9 @@ def test_version_and_help() -> None:
 # ---- play
 
 
-@pytest.mark.parametrize(("name", "others"), [("flip7", ["ev", "risk24"]), ("pis_yedili", ["random", "high"])])
+@pytest.mark.parametrize(
+    ("name", "others"), [("flip7", ["ev", "risk24"]), ("pis_yedili", ["random", "high"]), ("rummy", ["random", "random"])]
+)
 def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, others: list[str], seed: int, tmp_path: Path) -> None:
     file = tmp_path / "match.json"
     seats = ["--seat", "1", "--against", ",".join(others), "--seed", str(seed), "--save", str(file)]
@@ -139,7 +141,8 @@ def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
 def test_play_without_input_ends_politely(name: str, seed: int, tmp_path: Path) -> None:
     file = tmp_path / "match.json"
     assert "left unfinished" in run_well("play", name, "--seed", str(seed), "--save", str(file), answers="")
-    assert card_envs.replay(json.loads(file.read_text(encoding="utf-8"))).players == 4
+    players = card_envs.game(name).resolve({})["players"]
+    assert card_envs.replay(json.loads(file.read_text(encoding="utf-8"))).players == players
 
 
 def test_play_interrupted_by_the_keyboard_ends_politely(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,17 +194,19 @@ def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: i
     assert seats == set(range(table.players))
 
 
-def test_play_shows_no_card_of_another_hand(seed: int) -> None:
-    """Pis Yedili: whatever is on the screen while the match goes on, hidden cards are not among it."""
-    table = card_envs.table("pis_yedili", seed=seed)
+@pytest.mark.parametrize(("name", "options"), [("pis_yedili", {}), ("rummy", {"variant": "rummy500", "max_deals": 2})])
+def test_play_shows_no_card_of_another_hand(name: str, options: dict[str, Any], seed: int) -> None:
+    """Whatever is on the screen while the match goes on, hidden cards are not among it."""
+    table = card_envs.table(name, seed=seed, **options)
     for action in play_on(table, random.Random(seed), eager=0.5):
         seat = table.to_move
         assert seat is not None
         state = table.state()
         _, told = ask_human(table, ["?", action])
         assert told[0].strip() == str(table.picture(seat)), f"seed {seed}"
-        assert told[2] == "pis_yedili has no odds to show"
+        assert told[2] == f"{name} has no odds to show"
         hidden = {*state["deck"], *(card for other, hand in enumerate(state["hands"]) if other != seat for card in hand)}
+        hidden -= {card for cards in state.get("known", []) for card in cards}
         assert hidden.isdisjoint(re.findall(r"\b[A2-9TJQK][cdhs]\b", "\n".join(told))), f"seed {seed}\n{table}"
 
 
@@ -253,7 +258,7 @@ def test_replay_tells_every_action_and_the_end(name: str, seed: int, tmp_path: P
     record = record_of(name, seed, tmp_path)
     table = card_envs.replay(json.loads(record.read_text(encoding="utf-8")))
     text = run_well("replay", str(record))
-    assert re.findall(r"^ +\d+  seat \d: (.+)$", text, re.MULTILINE) == table.actions
+    assert re.findall(r"^ *\d+  seat \d: (.+)$", text, re.MULTILINE) == table.actions
     assert text.endswith(f"\n{table}\n")
     assert text.count("deal ") >= len(table.deals)
     assert json.loads(run_well("replay", str(record), "--json")) == table.state()
@@ -356,6 +361,11 @@ WRONG = {
     "play pis_yedili --option club_lapp=true": "'club_lap'",
     "play pis_yedili --option deals=0": "1 … ",
     "play pis_yedili --against hihg": "'high'",
+    "play rumy": "'rummy'",
+    "play rummy --players 5": "2 … 4",
+    "play rummy --option variant=rummy50": "'rummy500'",
+    "play rummy --option pile=spred": "top or spread",
+    "play rummy --option limt=true": "'limit'",
     "play flip7 --option target=many": "1 … ",
     "play flip7 --option target=0": "1 … ",
     "play flip7 --option target": "NAME=VALUE",

@@ -20,7 +20,7 @@ from tests.helpers import door_options, label, ten_draws
 
 GAMES = card_envs.games()
 SEED = 20261129
-SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}}  # options of short matches
+SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}, "rummy": {"target": 1}}  # options of short matches
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -134,8 +134,9 @@ def test_seats_are_balanced_over_rows_and_take_turns(name):
 def test_forced_choices_are_played_for_the_learner(name):
     rng = np.random.default_rng(SEED)
     asked = {True: 0, False: 0}
+    options = {"pile": "spread"} if name == "rummy" else {}  # a card taken from below the top must be played
     for forced in asked:
-        learner = Learner(card_envs.game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced)
+        learner = Learner(card_envs.game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced, **options)
         for _ in range(100):
             masks = learner.action_mask()
             asked[forced] += (masks.sum(axis=1) == 1).sum()

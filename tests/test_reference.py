@@ -15,8 +15,9 @@ import pytest
 
 import card_envs
 from card_envs import Table
+from card_envs.engine.game import OptionValue
 from tests.helpers import GAMES, Options, label, match_key, play_on, shuffled, stream
-from tests.reference import flip7, pis_yedili
+from tests.reference import flip7, pis_yedili, rummy
 from tests.test_scenarios import SCENARIOS
 
 MATCHES, CHUNKS = 3200, 32
@@ -29,6 +30,7 @@ class Adapter:
 
     follow: Callable[[Table, bool], Any]  # (table, whether its deck was given)
     draw_options: Callable[[random.Random], Options]
+    matches: int = MATCHES
 
 
 def follow_flip7(table: Table, given: bool) -> flip7.Flip7:
@@ -73,9 +75,33 @@ def pis_yedili_options(rng: random.Random) -> Options:
     }
 
 
+def follow_rummy(table: Table, given: bool) -> rummy.Rummy:
+    key = stream(match_key(*table.identity), 0)
+    orders = [table.order, *table.later_orders] if given else []
+
+    def deck(deal: int) -> list[str]:
+        top = orders[deal - 1] if deal <= len(orders) else []
+        return top + shuffled([card for card in rummy.CARDS if card not in top], key, deal - 1)
+
+    return rummy.Rummy(deck, **table.options)
+
+
+def rummy_options(rng: random.Random) -> Options:
+    """A preset and, beside it, up to three other options; one deal or two."""
+    options: Options = {"variant": rng.choice(["basic", "rummy500"]), "players": rng.randint(2, 4)}
+    others: dict[str, list[OptionValue]] = {
+        "pile": ["top", "spread"], "aces": ["low", "universal"], "scoring": ["positive", "laid", "negative"],
+        "simple": [False, True], "limit": [False, True], "settle": ["each", "once"], "target": [1, 30, 100],
+    }  # fmt: skip
+    for name in rng.sample([*others], rng.randint(0, 3)):
+        options[name] = rng.choice(others[name])
+    return options | {"max_deals": rng.choice([1, 1, 1, 2])}
+
+
 ADAPTERS = {
     "flip7": Adapter(follow_flip7, flip7_options),
     "pis_yedili": Adapter(follow_pis_yedili, pis_yedili_options),
+    "rummy": Adapter(follow_rummy, rummy_options, matches=2560),  # some 3,200 deals; the reference is slow
 }
 
 
@@ -99,7 +125,7 @@ def compare(table: Table, reference: Any, whole: bool, story: str) -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_random_matches(game: str, chunk: int, seed: int, request: pytest.FixtureRequest) -> None:
     long = request.config.getoption("--long")
-    matches, every = MATCHES // CHUNKS * (10 if long else 1), 1 if long else STATES_EVERY
+    matches, every = ADAPTERS[game].matches // CHUNKS * (10 if long else 1), 1 if long else STATES_EVERY
     rng = random.Random(f"{game} {seed} {chunk}")
     phases = set()
     for match in range(matches):

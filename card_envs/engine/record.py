@@ -70,7 +70,7 @@ def _start(game: Game, data: object, table: Table) -> Start:
     if len(states) != 1:
         raise ValueError(f"record: start holds {len(states)} states; one is expected")
     for option in game.options:
-        if option.decode(int(states[option.name][0])) != table.options[option.name]:
+        if int(states[option.name][0]) != option.encode(table.options[option.name]):
             raise ValueError(f"record: start has another value of option {option.name} than the record")
     for name, (low, high) in game.bounds.items():
         if np.any(states[name] < low) or np.any(states[name] > high):

@@ -18,6 +18,8 @@ DECK_SIZE = 52
 IN_SUIT = 13
 ACE, SEVEN, EIGHT, TEN, JACK, QUEEN, KING = 0, 6, 7, 9, 10, 11, 12
 
+HIDDEN_STREAM = 1 << 32  # shuffles of a redeal, beyond those of the deals
+
 EMPTY = np.uint64(0)
 ONE = np.uint64(1)
 SUIT = np.uint64((1 << IN_SUIT) - 1)  # all clubs; shifted by 13, 26, 39 the other suits

@@ -43,6 +43,16 @@ PLAYTHROUGHS = (
     Playthrough("pis_yedili_3_keeps_turn.txt", "pis_yedili", {"players": 3, "penalty_keeps_turn": True, "deals": 2}, 286, 0.6),
     Playthrough("pis_yedili_4.txt", "pis_yedili", {"players": 4}, 290, 0.6),
     Playthrough("pis_yedili_6_club_lap.txt", "pis_yedili", {"players": 6, "club_lap": True, "deals": 3}, 386, 0.6),
+    Playthrough("rummy_2.txt", "rummy", {"players": 2, "max_deals": 2}, 409, 0.5),
+    Playthrough("rummy_2_universal.txt", "rummy", {"aces": "universal", "settle": "once", "max_deals": 1}, 380, 0.6),
+    Playthrough("rummy_3_rummy500.txt", "rummy", {"players": 3, "variant": "rummy500", "max_deals": 2}, 369, 0.6),
+    Playthrough(
+        "rummy_4_limit_negative.txt",
+        "rummy",
+        {"players": 4, "pile": "spread", "limit": True, "scoring": "negative", "simple": True, "target": 60},
+        350,
+        0.6,
+    ),
 )
 
 

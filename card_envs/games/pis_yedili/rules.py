@@ -5,7 +5,7 @@ from numba.extending import register_jitable
 
 from card_envs.engine.random import popcount, shuffle
 from card_envs.games.french_deck import (
-    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck, of_rank, of_suit,
+    ACE, DECK_SIZE, EIGHT, EMPTY, HIDDEN_STREAM, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck, of_rank, of_suit,
 )  # fmt: skip
 from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
 from card_envs.games.pis_yedili.state import (
@@ -261,7 +261,7 @@ def redeal(s, seat, key):
                 if (np.uint64(s.hands[other]) >> np.uint64(card)) & ONE:
                     first -= 1
                     s.deck[first] = card
-    shuffle(s.deck, first, s.deck_size, key, DECK_SIZE)
+    shuffle(s.deck, first, s.deck_size, key, HIDDEN_STREAM)
     for other in range(s.players):
         if other != seat:
             size = popcount(np.uint64(s.hands[other]))

@@ -4,7 +4,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.random import popcount, shuffle
-from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, IN_SUIT, ONE, bit, build_deck, holds
+from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, HIDDEN_STREAM, IN_SUIT, ONE, bit, build_deck, holds
 from card_envs.games.rummy.actions import (
     ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, ALL_FOUR, BELOW,
     HIGH_ACE, ON_SET, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW,
@@ -354,7 +354,7 @@ def redeal(s, seat, key):
                 if (hidden >> np.uint64(card)) & ONE:
                     first -= 1
                     s.deck[first] = card
-    number = DECK_SIZE
+    number = HIDDEN_STREAM
     while True:
         number += 1
         shuffle(s.deck, first, s.deck_size, key, number)
