@@ -92,19 +92,21 @@ def test_readme_commands_exist() -> None:
     assert set(re.findall(r"`make ([\w-]+)`", README)) <= set(made)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert set(re.findall(r"\.\[(\w+)\]", README)) <= set(extras)
-    seen = set()
+    seen, modules = set(), set()
     for command in commands():
         if command[:2] == ["python", "-m"]:
-            seen.add(command[2])
+            modules.add(command[2])
         elif command[0] == "card-envs":
             seen.add(command[1])
-            result = CliRunner().invoke(app, [command[1], "--help"])
+            words = command[1:3] if command[1] == "risk" else command[1:2]  # a group of commands
+            result = CliRunner().invoke(app, [*words, "--help"])
             assert result.exit_code == 0, command
             for flag in (word for word in command if word.startswith("--")):
                 assert flag in result.output, command
-    seen |= set(re.findall(r"`python -m ([\w.]+)", README))
-    assert {"games", "rules", "play", "replay", "train.ppo", "card_envs.arena"} <= seen
-    for module in seen - {"games", "rules", "play", "replay"}:
+    modules |= set(re.findall(r"`python -m ([\w.]+)", README))
+    assert {"games", "rules", "play", "replay", "bench", "risk"} <= seen
+    assert {"train.ppo", "card_envs.arena"} <= modules
+    for module in modules:
         assert importlib.util.find_spec(module), module
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from card_envs.games.flip7.state import (
     BONUS, BONUS_TASK, COPIES, DEAL_TASK, DECK_SIZE, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, GIVE_TASK,
-    HALF, JUST_ONE_MORE, KINDS, OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK, TURN, TURN_TASK,
+    HALF, JUST_ONE_MORE, KINDS, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, STAY_TASK, SWAP, TURN,
+    TURN_TASK,
 )  # fmt: skip
 
 _TOP = {TURN: TURN_TASK, GIVE: GIVE_TASK, PICK: PICK_TASK, BONUS: BONUS_TASK}  # the task that asks, by phase
@@ -22,9 +23,28 @@ def check(s: Any) -> str | None:
         return "the match is over, or it is not"
     if agenda and (agenda[-1][0] != _TOP[s.phase] or not 0 <= s.to_move < s.players):
         return "the phase is not what is to be decided"
-    if any(not 0 <= seat < s.players for task, seat, _, _ in agenda if task not in (DEAL_TASK, TURN_TASK)):
-        return "a seat on the agenda is not at the table"
-    return _lines(s) or _cards(s, agenda)
+    return _agenda(s, agenda) or _lines(s) or _cards(s, agenda)
+
+
+def _agenda(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
+    """The tasks stand as the rules push them, so that no nest is deeper than theirs."""
+    for depth, (task, seat, card, count) in enumerate(agenda):
+        if task != DEAL_TASK and not 0 <= seat < s.players:
+            return "a seat on the agenda is not at the table"
+        if (depth == 0) != (task in (DEAL_TASK, TURN_TASK, BONUS_TASK)) or task == ROUND_END_TASK:
+            return "the agenda does not begin with a deal or a turn"
+        if task == DEAL_TASK and not 0 <= count <= s.players:
+            return "more seats are dealt to than there are"
+        if task == DRAW_TASK and (agenda[depth - 1][0] != STAY_TASK or (card, count) != (NO_QUEUE, 0)):
+            return "a card is drawn for nothing"
+        if task in (GIVE_TASK, PICK_TASK) and depth + 1 != len(agenda):
+            return "a decision waits under another"
+    if s.dealer >= s.players or s.turn >= s.players or s.flipper >= s.players:
+        return "a seat is not at the table"
+    swap = s.phase == PICK and agenda[-1][2] == SWAP
+    if s.picked_seat != NOBODY and not (swap and s.picked_seat < s.players and s.held[s.picked_seat] >> s.picked_card & 1):
+        return "the first pick of a swap lies in no line"
+    return None
 
 
 def _lines(s: Any) -> str | None:
@@ -63,8 +83,6 @@ def _cards(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
             if not (FIRST_MODIFIER if task == GIVE_TASK else FIRST_ACTION) <= card < KINDS:
                 return "a card of the agenda is no action or modifier"
             cards[card] += 1
-        elif task == DRAW_TASK and not -1 <= card <= s.queued:
-            return "a queue is out of its bounds"
     if [cards[kind] for kind in range(KINDS)] != list(COPIES):
         return f"the {DECK_SIZE} cards of the deck are not all there once"
     return None
