@@ -21,6 +21,7 @@ from card_envs.engine.batch import ROWS_PER_THREAD, Batch
 from card_envs.engine.game import Game
 from card_envs.envs.aec import aec
 from card_envs.envs.vector import LearnerVectorEnv
+from card_envs.players import Decisions, resolve
 
 Portion = Callable[[], tuple[int, float]]
 LEARNERS = 1024  # environments of the vector doors
@@ -140,27 +141,33 @@ def gymnasium_vector(setting: Setting) -> Portion:
     return portion
 
 
-def sb3_vecenv(setting: Setting) -> Portion:
-    """Learners' decisions of the Stable-Baselines3 VecEnv, against the default opponent, masks fetched."""
-    from card_envs.envs.sb3 import CardVecEnv
+def sb3_vecenv(learner: str | None = None) -> Callable[[Setting], Portion]:
+    """Learners' decisions of the Stable-Baselines3 VecEnv, against the default opponent, masks fetched.
 
-    env = CardVecEnv(setting.game.name, LEARNERS, seed=1, players=setting.players)
-    env.reset()
-    masks = env.action_masks()
-    generator = np.random.default_rng(1)
+    The learners play by the policy ``learner``, outside the clock; ``None``: like their opponents, as one who has learned.
+    (Who plays at random is out of a round early, and waits for the others' decisions more than he makes his own.)
+    """
 
-    def portion() -> tuple[int, float]:
-        nonlocal masks
-        seconds = 0.0
-        for _ in range(4):
-            actions = random_legal(masks, generator)
-            start = perf_counter()
-            env.step(actions)
-            masks = env.action_masks()
-            seconds += perf_counter() - start
-        return 4 * LEARNERS, seconds
+    def measured(setting: Setting) -> Portion:
+        from card_envs.envs.sb3 import CardVecEnv
 
-    return portion
+        env = CardVecEnv(setting.game.name, LEARNERS, seed=1, players=setting.players)
+        env.reset()
+        player = resolve(learner or setting.game.default_opponent, setting.game)
+
+        def portion() -> tuple[int, float]:
+            seconds = 0.0
+            for _ in range(4):
+                actions = player.act(Decisions(env.learner.batch, np.arange(LEARNERS)))
+                start = perf_counter()
+                env.step(actions)
+                env.action_masks()
+                seconds += perf_counter() - start
+            return 4 * LEARNERS, seconds
+
+        return portion
+
+    return measured
 
 
 def measurements(rows: list[int], threads: int | None = None) -> list[Measurement]:
@@ -176,5 +183,8 @@ def measurements(rows: list[int], threads: int | None = None) -> list[Measuremen
         *(Measurement("Batch.step", f"{n} rows, {threads} threads", batch_step(n, threads), peers.EIGHTS) for n in shared),
         Measurement("Batch.playout", "random, compiled, no observations", playouts, peers.EIGHTS_PLAYOUTS),
         Measurement("Gymnasium vector", f"{LEARNERS} learners, default opponent", gymnasium_vector, peers.EIGHTS),
-        Measurement("SB3 VecEnv", f"{LEARNERS} learners, default opponent", sb3_vecenv, peers.EIGHTS, "stable_baselines3"),
+        *(
+            Measurement("SB3 VecEnv", f"{LEARNERS} learners, {how}", sb3_vecenv(player), peers.EIGHTS, "stable_baselines3")
+            for how, player in (("at random", "random"), ("like their opponents", None))
+        ),
     ]

@@ -17,6 +17,8 @@ from card_envs.engine.random import PLAYERS, match_key, stream, unit
 from card_envs.players import Player, resolve
 from card_envs.players.player import seat_players
 
+TURNS = 8  # of the others between two looks at the matches that have ended: their successors are played beside the rest
+
 Opponents = str | Player | Sequence[str | Player] | Mapping[str, float] | None
 
 
@@ -100,6 +102,7 @@ class Learner:
         self._who = np.zeros(n, np.int8)
         self._earned = np.zeros(n)
         self._over = np.empty(n, np.int64)
+        self._fresh = np.ones(n, np.bool_)  # the match has not asked the learner yet
         self._sort = batch._loops.sort
         batch._identity[:, loops.SEED] = -1  # not seeded yet
         self.reset(seed)
@@ -139,7 +142,7 @@ class Learner:
             array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
 
     def _saved(self) -> tuple[NDArray[Any], ...]:
-        return *self.batch._saved(), self._learner, self._seating, self._earned
+        return *self.batch._saved(), self._learner, self._seating, self._earned, self._fresh
 
     # -- playing
 
@@ -155,7 +158,7 @@ class Learner:
         if deck is not None:
             batch.deal(batch._identity[0, : loops.DECISION].tolist(), deck)
         outcome = self._outcome()
-        self._begin(batch._rows, outcome, deal=deck is None)
+        self._play(self._begin(batch._rows, deal=deck is None), outcome)
         return outcome
 
     def step(self, actions: ArrayLike, rows: NDArray[np.int64] | None = None) -> Outcome:
@@ -170,6 +173,7 @@ class Learner:
         batch._actions[:] = given
         legal = batch._legal(given[which], which)
         bad = which[~legal]
+        self._fresh[which] = False
         self._play(which[legal].copy(), outcome)
         if len(bad):
             outcome.illegal[bad] = True
@@ -178,7 +182,7 @@ class Learner:
             self._earned[bad] -= 1.0
             outcome.rewards[bad] = self._earned[bad]
             if self.auto_next:
-                self._next(bad, outcome)
+                self._play(self._next(bad), outcome)
         going_on = which[legal & ~(outcome.terminated | outcome.truncated)[which]]
         outcome.rewards[going_on] = self._earned[going_on]
         self._earned[going_on] = 0.0
@@ -191,10 +195,11 @@ class Learner:
             np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n),
         )  # fmt: skip
 
-    def _play(self, rows: NDArray[np.int64], outcome: Outcome, *, fresh: bool = False) -> None:
+    def _play(self, rows: NDArray[np.int64], outcome: Outcome) -> None:
         """Carry out the actions of ``rows`` (a scratch array), then the others' until the learners are to move."""
         batch = self.batch
         ended_rows: list[NDArray[np.int64]] = []
+        turns = 0
         while len(rows):
             batch._run(rows)
             if batch._orders:
@@ -204,35 +209,41 @@ class Learner:
                 self.auto_forced, self._who, batch._actions, self._over,
             )  # fmt: skip
             self._sort = direct(self._sort)
-            if ended:
-                ended_rows.append(self._over[:ended].copy())
             rows = rows[:going]
             if going:
                 seat_players(batch, rows, self._who, self._pool.players, batch._actions)
-        if ended_rows:
-            over = np.concatenate(ended_rows)
-            if fresh:
-                outcome.skipped[over] += 1
-                outcome.skipped_rewards[over] += self._earned[over]
-            else:
-                outcome.terminated[over] = batch._terminated[over]
-                outcome.truncated[over] = batch._truncated[over]
-                outcome.rewards[over] = self._earned[over]
-                outcome.final_observation[over] = self._observe(over)
-            if fresh or self.auto_next:
-                self._next(over, outcome)
+            if ended:
+                ended_rows.append(self._over[:ended].copy())
+            turns += 1
+            if ended_rows and (not going or turns % TURNS == 0):
+                rows = np.concatenate([rows, self._finish(np.concatenate(ended_rows), outcome)])
+                ended_rows = []
 
-    def _next(self, rows: NDArray[np.int64], outcome: Outcome) -> None:
+    def _finish(self, over: NDArray[np.int64], outcome: Outcome) -> NDArray[np.int64]:
+        """Note how matches ended, and go on to the next ones of these rows, which are returned."""
+        batch = self.batch
+        fresh = over[self._fresh[over]]  # over before the learner's first decision
+        outcome.skipped[fresh] += 1
+        outcome.skipped_rewards[fresh] += self._earned[fresh]
+        played = over[~self._fresh[over]]
+        outcome.terminated[played] = batch._terminated[played]
+        outcome.truncated[played] = batch._truncated[played]
+        outcome.rewards[played] = self._earned[played]
+        outcome.final_observation[played] = self._observe(played)
+        return self._next(over if self.auto_next else fresh)
+
+    def _next(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         self.batch._identity[rows, loops.MATCH] += 1
         self.batch._orders = {}
-        self._begin(rows, outcome)
+        return self._begin(rows)
 
-    def _begin(self, rows: NDArray[np.int64], outcome: Outcome, *, deal: bool = True) -> None:
-        """Seat and deal new matches, and play them up to the learners' first decisions."""
+    def _begin(self, rows: NDArray[np.int64], *, deal: bool = True) -> NDArray[np.int64]:
+        """Seat new matches, to be dealt when their actions are carried out."""
         self._seat(rows)
         self._earned[rows] = 0.0
+        self._fresh[rows] = True
         self.batch._actions[rows] = loops.RESET if deal else loops.LOOK
-        self._play(rows.copy(), outcome, fresh=True)
+        return rows.copy()
 
     def _seat(self, rows: NDArray[np.int64]) -> None:
         batch, pool, players = self.batch, self._pool, self.batch.players
