@@ -39,15 +39,12 @@ def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, flo
     figure, axes = _axes()
     x = [100 * p.bust if alpha is None else p.distribution.cvar(alpha) for p in points]
     axes.plot(x, [p.mean for p in points], color="C0", label="best possible")
-    for name, (value, mean) in others.items():
-        axes.plot([100 * value if alpha is None else value], [mean], "o", markersize=4)
-        axes.annotate(
-            name, (100 * value if alpha is None else value, mean), fontsize=7, xytext=(4, -3), textcoords="offset points"
-        )
+    for name, (value, mean) in others.items():  # named in the legend: good strategies lie close together
+        axes.plot([100 * value if alpha is None else value], [mean], "o", markersize=5, label=name)
     axes.set(
         xlabel="bust %" if alpha is None else f"CVaR {alpha:g}: mean of the worst {alpha:.0%} of rounds", ylabel="mean score"
     )
-    axes.legend()
+    axes.legend(fontsize=8)
     return figure
 
 
