@@ -10,7 +10,7 @@ All is public but the deck's order, and that none of them reads: only how many c
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.game import Policy
+from card_envs.engine.game import Policy, Rule
 from card_envs.engine.random import choose_random, popcount
 from card_envs.games.flip7.actions import (
     ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM,
@@ -437,47 +437,23 @@ def target(s, seat, words):
 
 
 @register_jitable
-def choose_count(s, seat, words, key, parameters):
-    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
-    if s.phase != TURN:
-        return target(s, seat, words)
-    action = end_of_match(s, seat, words)
-    if action != OPEN:
-        return action
-    return ACTION_STAY if add_up(s, line_of(s, seat))[1] >= parameters[0] else ACTION_DRAW
+def stays_by_count(s, seat, parameters):
+    return add_up(s, line_of(s, seat))[1] >= parameters[0]
 
 
 @register_jitable
-def choose_sum(s, seat, words, key, parameters):
-    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
-    if s.phase != TURN:
-        return target(s, seat, words)
-    action = end_of_match(s, seat, words)
-    if action != OPEN:
-        return action
-    return ACTION_STAY if add_up(s, line_of(s, seat))[0] >= parameters[0] else ACTION_DRAW
+def stays_by_sum(s, seat, parameters):
+    return add_up(s, line_of(s, seat))[0] >= parameters[0]
 
 
 @register_jitable
-def choose_risk(s, seat, words, key, parameters):
-    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
-    if s.phase != TURN:
-        return target(s, seat, words)
-    action = end_of_match(s, seat, words)
-    if action != OPEN:
-        return action
-    return ACTION_STAY if count_busting(s, seat) >= parameters[0] * max(1, count_numbers(s)) else ACTION_DRAW
+def stays_by_risk(s, seat, parameters):
+    return count_busting(s, seat) >= parameters[0] * max(1, count_numbers(s))
 
 
 @register_jitable
-def choose_ev(s, seat, words, key, parameters):
-    """Draw iff the next card is expected to bring more than it costs, over all cards still to come."""
-    seat = np.int64(seat)  # all helpers are then compiled for one type of seat
-    if s.phase != TURN:
-        return target(s, seat, words)
-    action = end_of_match(s, seat, words)
-    if action != OPEN:
-        return action
+def stays_by_ev(s, seat, parameters):
+    """Unless the next card is expected to bring more than it costs, over all cards still to come."""
     top = s.totals[(seat + 1) % s.players]
     for distance in range(2, s.players):
         top = max(top, s.totals[(seat + distance) % s.players])
@@ -500,16 +476,32 @@ def choose_ev(s, seat, words, key, parameters):
             else:
                 zero = line & 1  # bit ZERO
                 gain += n * (appraise(s, minus, share, zero, total + value_of(card), numbers + 1.0, True) - now)
-    return ACTION_DRAW if gain > 0.0 else ACTION_STAY
+    return gain <= 0.0
+
+
+def player(stays: Rule) -> Rule:
+    """A player who stays where ``stays(state, seat, parameters)``; all else they decide alike."""
+
+    @register_jitable
+    def choose(s, seat, words, key, parameters):
+        seat = np.int64(seat)  # all helpers are then compiled for one type of seat
+        if s.phase != TURN:
+            return target(s, seat, words)
+        action = end_of_match(s, seat, words)
+        if action != OPEN:
+            return action
+        return ACTION_STAY if stays(s, seat, parameters) else ACTION_DRAW
+
+    return choose
 
 
 POLICIES = (
     Policy("random", choose_random, "a uniformly random legal action"),
-    Policy("count", choose_count, "stays with k number cards", {"k": 3.0}),
-    Policy("sum", choose_sum, "stays when its numbers sum to k", {"k": 26.0}),
-    Policy("risk", choose_risk, "stays when the next number card busts with probability p", {"p": 0.24}),
+    Policy("count", player(stays_by_count), "stays with k number cards", {"k": 3.0}),
+    Policy("sum", player(stays_by_sum), "stays when its numbers sum to k", {"k": 26.0}),
+    Policy("risk", player(stays_by_risk), "stays when the next number card busts with probability p", {"p": 0.24}),
     Policy(
-        "ev", choose_ev,
+        "ev", player(stays_by_ev),
         "draws iff the next card is expected to bring more than a bust costs: an action or modifier counts as `card` points; of"
         " the loss go `chase` times the points behind the best opponent, and `rush` for each opponent but one when that one is"
         " near the target",
