@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from card_envs.engine import record as _record
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue
+from card_envs.engine.measures import register_appraiser as _register_appraiser
 from card_envs.engine.table import Seed, Table
 from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
@@ -23,8 +24,13 @@ __all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "g
 
 _aec.register()
 _gym.register()
-for _name in ("exact", "racer"):  # they live above the players' layer
-    register_player("flip7", _name, f"card_envs.risk.players:{_name}")
+# what lives above the layer where it is asked for
+for _name, _meaning in {
+    "exact": "draws or stays for the most points of the round, by the solver on the deck as it lies; else as ev",
+    "racer": "stays at the threshold of the race to the target (floor=27, live=False); else as ev",
+}.items():
+    register_player("flip7", _name, f"card_envs.risk.players:{_name}", _meaning)
+_register_appraiser("flip7", "card_envs.risk.loss:APPRAISER")
 
 
 def table(

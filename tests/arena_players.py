@@ -60,13 +60,19 @@ FAILURES: dict[str, Callable[[NDArray[Any], NDArray[np.bool_]], Any]] = {
 
 
 class Killer(First):
-    """Ends the process that it is called in, once: before it does, it leaves a file behind."""
+    """Ends the process that it is called in, once, in one of its first hundred decisions or so.
 
-    def __init__(self, mark: str) -> None:
-        self.mark = Path(mark)
+    In ``folder`` it leaves a file for every match that a process has asked it in, and the file ``killed`` before it does it.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
 
     def act(self, decisions: Decisions) -> NDArray[Any]:
-        if not self.mark.exists():
-            self.mark.touch()
+        for match in decisions.match.tolist():
+            (self.folder / f"{match}-{os.getpid()}").touch()
+        killed = self.folder / "killed"
+        if (decisions.key % np.uint64(100) == 0).any() and not killed.exists():
+            killed.touch()
             os._exit(1)
         return super().act(decisions)

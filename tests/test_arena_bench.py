@@ -20,10 +20,11 @@ from card_envs.arena.plots import save_plot
 from card_envs.arena.report import markdown
 from card_envs.arena.results import digest
 from card_envs.arena.run import Threads
-from card_envs.arena.shard import Shard, Task
+from card_envs.arena.shard import Shard, Task, blocks_of
 from card_envs.cli import app
 from card_envs.players import Decisions, resolve
 from card_envs.players.network import Network, observation_layout, save_network
+from card_envs.players.player import Function
 from tests.arena_players import FAILURES, Failing, First, Uniform
 
 PLAYERS = ["random", "count3", "risk24"]
@@ -72,6 +73,46 @@ def test_results_do_not_depend_on_threads_or_names(network: str) -> None:
     assert one["results_sha256"] == other["results_sha256"] == digest(one["results"])
     assert one["blocks"] == other["blocks"]
     assert bench("flip7", names, seed=1, **arguments)["results_sha256"] != one["results_sha256"]
+
+
+@pytest.mark.parametrize("sizes", [(256, 1), (7, 5)])
+def test_results_do_not_depend_on_the_blocks_beside(
+    sizes: tuple[int, int], network: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor what is told of failures: a block is a function of its line-up and deal, for players that are asked in batches."""
+    failing = Failing(FAILURES["half"], every=30)
+    failing.batch_invariant = True
+    players: dict[str, Any] = {"count3": "count3", "exact": "exact", "net": network, "random": "random", "failing": failing}
+    arguments: dict[str, Any] = {"tables": [2], "matches": 90, **SHORT}
+    whole = bench("flip7", players, **arguments)
+    monkeypatch.setattr("card_envs.arena.shard.BLOCKS_BUILT_IN", sizes[0])
+    monkeypatch.setattr("card_envs.arena.shard.BLOCKS", sizes[1])
+    parts = bench("flip7", players, **arguments)
+    assert len(whole["results"]["faults"]) > 3
+    assert parts["results"] == whole["results"]
+    assert parts["blocks"] == whole["blocks"]
+
+
+def test_only_who_says_so_is_asked_in_large_batches(network: str) -> None:
+    """Any other player sees the rows of one deal at a time."""
+    game = card_envs.game("flip7")
+    made = {spec: resolve(spec, game, {"players": 2, **SHORT}) for spec in ("ev", "exact", network)}
+    assert [blocks_of(line) for line in ([made["ev"]], [made["ev"], made["exact"]], [made[network], made["ev"]])] == [
+        256,
+        32,
+        32,
+    ]
+    assert blocks_of([made["ev"], First()]) == 1
+    assert blocks_of([Function(lambda decisions: np.zeros(len(decisions), np.int64), "f")]) == 1
+    most = []
+
+    class Noting(First):
+        def act(self, decisions: Decisions) -> NDArray[Any]:
+            most.append(len(np.unique(decisions.match)))
+            return super().act(decisions)
+
+    bench("flip7", {"me": Noting(), "random": "random"}, tables=[3], matches=90, **SHORT)
+    assert max(most) == 3, "the rotations of a deal"
 
 
 def test_players_do_not_depend_on_who_else_is_named() -> None:
@@ -129,11 +170,12 @@ def test_cut_short_and_resumed_is_played_through(after: int) -> None:
 
 
 def test_more_matches_can_be_added() -> None:
-    """From 300 deals, the second shard of which was not full, to 400."""
+    """From 150 deals to 200: those that are new are played, whatever the shards were."""
     first = Bench.of("flip7", PLAYERS, matches=600, **SHORT)
     first.play(Threads(first.benchmark.roster))
     more = Bench.of("flip7", PLAYERS, matches=800, **SHORT)
     more.resume(json.loads(json.dumps(first.report())))
+    assert sum(task.matches for task in more.tasks()) == 9 * 200
     more.play(Threads(more.benchmark.roster))
     assert more.report()["results"] == bench("flip7", PLAYERS, matches=800, **SHORT)["results"]
 
@@ -163,6 +205,10 @@ def test_a_damaged_report_is_refused(network: str) -> None:
     broken["blocks"]["shards"][0]["shards"][0]["pairs"] = "eJw="
     with pytest.raises(ValueError, match="damaged shard"):
         it.resume(broken)
+    twice = json.loads(json.dumps(report))
+    twice["blocks"]["shards"][0]["shards"] *= 2
+    with pytest.raises(ValueError, match=r"has a deal of .* twice"):
+        it.resume(twice)
     broken = json.loads(json.dumps(report))
     broken["blocks"]["players"][network] = "0" * 64
     with pytest.raises(ValueError, match="was another file then"):
@@ -370,7 +416,7 @@ def test_the_command_goes_on_from_a_file(tmp_path: Path) -> None:
     again = run(*QUICK[:4], 400, *QUICK[5:], "--resume", file)
     assert again.exit_code == 0, again.output
     report = json.loads(file.read_text())
-    assert report["timing"]["matches"] == 2 * 400, "the shard that was not full is played again, whole"
+    assert report["timing"]["matches"] == 2 * 200, "no deal is played twice"
     assert report["results"] == bench("flip7", ["random", "count3"], matches=400, tables=[4], **SHORT)["results"]
     assert first["results_sha256"] != report["results_sha256"]
     other = run("flip7", "random", "count3", "--resume", file)

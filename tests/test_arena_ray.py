@@ -1,42 +1,117 @@
-"""Benchmarks on Ray: the same results, bit for bit, also when a worker dies."""
+"""Benchmarks on Ray: the same results, bit for bit, also when a worker or a machine dies."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from card_envs.arena import bench
 from card_envs.arena.cluster import Cluster
 from card_envs.arena.run import Roster
+from card_envs.cli import app
 from tests.arena_players import First
 
-pytest.importorskip("ray")
+ray = pytest.importorskip("ray")
+
+SHORT: dict[str, Any] = {"tables": [3], "matches": 90, "target": 50}
 
 
-def test_ray_plays_the_same_and_outlives_a_worker(tmp_path: Path) -> None:
-    """The killer ends the first worker that asks it; only that shard is played again."""
-    mark = tmp_path / "killed"
-    arguments: dict[str, Any] = {"tables": [3], "matches": 150, "target": 50}
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    """A cluster of two nodes with a core each, as of two machines."""
+    from ray.cluster_utils import Cluster as Machines
+
+    machines = Machines(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    machines.add_node(num_cpus=1)
+    yield machines
+    machines.shutdown()
+
+
+def play_on(address: str | None, players: list[str], **arguments: Any) -> tuple[dict[str, Any], int]:
+    """A benchmark's report, played on Ray, and how many matches came back."""
     clusters: list[Cluster] = []
+    counted: list[int] = []
 
     def workers(roster: Roster) -> Cluster:
-        clusters.append(Cluster(roster, workers=2))
+        clusters.append(Cluster(roster, address, workers=2))
         return clusters[0]
 
-    killer = f"tests.arena_players:Killer({str(mark)!r})"
-    counted: list[int] = []
     try:
-        found = bench("flip7", ["random", killer], workers=workers, progress=counted.append, **arguments)
+        return bench("flip7", players, workers=workers, progress=counted.append, **arguments), sum(counted)
     finally:
         for cluster in clusters:
             cluster.close()
-    assert mark.exists(), "a worker was killed"
-    assert sum(counted) == 2 * 150, "every shard came back once"
-    here = bench("flip7", ["random", killer], **arguments)
+
+
+def test_ray_plays_the_same_and_a_killed_worker_costs_one_block(tmp_path: Path) -> None:
+    """The killer ends the process that asks it, once, in mid-run. It notes which process has asked it in which match."""
+    killer = f"tests.arena_players:Killer({str(tmp_path)!r})"
+    found, matches = play_on(None, ["random", killer], **SHORT)
+    assert (tmp_path / "killed").exists(), "a worker was killed"
+    assert matches == 2 * 90, "every block came back once"
+    notes = {(match, process) for match, process in (file.name.split("-") for file in tmp_path.glob("*-*"))}
+    played_twice = [match for match, times in Counter(match for match, _ in notes).items() if times > 1]
+    assert len(notes) - len(played_twice) == 2 * 90, "it sits in every match"
+    assert 0 < len(played_twice) <= 3, "the rotations of one deal"
+    here = bench("flip7", ["random", killer], **SHORT)
     assert found["results"] == here["results"]
     assert found["results_sha256"] == here["results_sha256"]
+    assert found["blocks"] == here["blocks"]
+
+
+def test_a_cluster_of_machines_plays_the_same_and_outlives_one(machines: Any) -> None:
+    """By its address. The second machine is lost after a few blocks."""
+    players = ["random", "count3", "tests.arena_players:First()"]
+    extra = machines.add_node(num_cpus=2)
+    lost: list[int] = []
+
+    def lose(matches: int) -> None:
+        if not lost:
+            machines.remove_node(extra)
+        lost.append(matches)
+
+    cluster = None
+
+    def workers(roster: Roster) -> Cluster:
+        nonlocal cluster
+        cluster = Cluster(roster, machines.address)
+        return cluster
+
+    try:
+        found = bench("flip7", players, workers=workers, progress=lose, **SHORT)
+    finally:
+        assert cluster is not None
+        cluster.close()
+    assert found["results"] == bench("flip7", players, threads=2, **SHORT)["results"]
+
+
+def test_the_command_goes_to_an_address(machines: Any, tmp_path: Path) -> None:
+    quick = ["bench", "flip7", "random", "count3", "--players", "2", "--matches", "60", "--option", "target=50"]
+    done = CliRunner().invoke(app, [*quick, "--ray", machines.address], prog_name="card-envs")
+    assert done.exit_code == 0, done.output
+    report = bench("flip7", ["random", "count3"], tables=[2], matches=60, target=50)
+    assert f"SHA-256 {report['results_sha256']}" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("127.0.0.1:9", "no Ray cluster answers at '127.0.0.1:9'"),
+        ("127.0.0.1:99999", "no Ray cluster"),
+        ("here", "expected is HOST:PORT"),
+    ],
+)
+def test_an_address_without_a_cluster_is_named(address: str, message: str) -> None:
+    quick = ["bench", "flip7", "random", "count3", "--players", "2", "--matches", "60", "--ray", address]
+    done = CliRunner().invoke(app, quick, prog_name="card-envs")
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_objects_do_not_go_to_ray() -> None:

@@ -28,6 +28,7 @@ from card_envs.arena.statistics import (
     resampled,
     sprt,
 )
+from card_envs.engine.measures import measures_of
 
 Floats = NDArray[np.float64]
 
@@ -163,6 +164,9 @@ def test_who_can_be_rated() -> None:
 # ---- from shards to the league, with players of known strength
 
 
+COUNTS = len(measures_of(card_envs.game("flip7")).names)
+
+
 def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[str, float], deals: int, first: int = 0) -> Shard:
     """Matches ranked by Plackett-Luce: exponential clocks whose rates are the strengths."""
     n, names = len(lineup), sorted(set(lineup))
@@ -184,7 +188,8 @@ def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[st
     zeros = np.zeros(len(names), np.int64)
     return Shard(
         first, deals, pairs, (share.sum(axis=1) @ is_at).astype(np.int64), np.zeros((deals, len(names)), np.int64),
-        place.sum(axis=1) @ is_at, seats, squares, zeros, zeros, zeros + 1, 1, 0, [], np.zeros(len(names)),
+        place.sum(axis=1) @ is_at, np.ones((deals, len(names), COUNTS), np.int64), seats, squares, zeros, zeros, zeros + 1,
+        1, 0, [], np.zeros(len(names)), zeros,
     )  # fmt: skip
 
 

@@ -72,6 +72,23 @@ def test_logits_are_those_of_the_formula(activation: str, seed: int) -> None:
         np.testing.assert_allclose(logits, expected, atol=1e-4, err_msg=f"seed {seed}")
 
 
+@pytest.mark.parametrize("sizes", [(SIZE, 128, 128, ACTIONS), (698, 64, 635)])
+def test_a_row_does_not_depend_on_the_rows_beside_it(sizes: tuple[int, ...], seed: int) -> None:
+    """To the last bit: alone, among few, among many, in any place. The arena relies on it."""
+    rng = np.random.default_rng(seed)
+    network = make_network(seed)
+    network.layers = [
+        (rng.normal(size=(b, a)).astype(np.float32), rng.normal(size=b).astype(np.float32)) for a, b in pairwise(sizes)
+    ]
+    rows = rng.normal(size=(200, sizes[0])).astype(np.float32)
+    among_all = network.logits(rows)
+    order = rng.permutation(200)
+    np.testing.assert_array_equal(network.logits(rows[order]), among_all[order], err_msg=f"seed {seed}")
+    for first, count in ((0, 1), (17, 1), (63, 3), (100, 70)):
+        alone = network.logits(rows[first : first + count])
+        np.testing.assert_array_equal(alone, among_all[first : first + count], err_msg=f"seed {seed}")
+
+
 def test_a_sampling_network_draws_by_probability(seed: int) -> None:
     """Frequencies of 20,000 draws beside the softmax over the legal actions; the same keys draw the same."""
     network = make_network(seed)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,8 +19,9 @@ from card_envs.arena import statistics
 from card_envs.arena.duel import list_seed
 from card_envs.arena.results import digest, identify_player, parse_gate, results_of
 from card_envs.arena.run import MOST_DEALS, Benchmark, Done, Roster, Threads, Workers, fixed_tasks, play_until_sure
-from card_envs.arena.shard import Shard
+from card_envs.arena.shard import Shard, merged
 from card_envs.engine.game import Game, OptionValue, unknown
+from card_envs.engine.measures import measures_of
 from card_envs.games import game_of
 
 SCHEMA = "card_envs.benchmark/1"
@@ -165,11 +167,10 @@ class Bench:
         spent: dict[str, dict[str, list[float]]] = {}
         for (n, lineup), by in self.benchmark.shards.items():
             for shard in by.values():
-                for name, seconds, decisions in zip(sorted(set(lineup)), shard.seconds, shard.decisions, strict=True):
+                for name, seconds, timed in zip(sorted(set(lineup)), shard.seconds, shard.timed, strict=True):
                     mine = spent.setdefault(str(n), {}).setdefault(name, [0.0, 0])
-                    if seconds:  # none is known of what was played before
-                        mine[0] += float(seconds)
-                        mine[1] += int(decisions)
+                    mine[0] += float(seconds)
+                    mine[1] += int(timed)
         return {
             n: {name: round(1000 * s / d, 6) if d else None for name, (s, d) in sorted(by.items())}
             for n, by in sorted(spent.items())
@@ -218,10 +219,11 @@ class Bench:
                 raise ValueError(f"{source}: {name} was another file then (SHA-256 {theirs[name]})")
         for n, lineup, shards in entries:
             if n in self.benchmark.tables and set(lineup) <= set(self.benchmark.roster):
-                known = self.benchmark.shards.setdefault((n, lineup), {})
-                for data in shards:
-                    shard = Shard.from_json(data, len(set(lineup)))
-                    known[shard.first] = shard
+                counts = len(measures_of(self.benchmark.game).names)
+                read = sorted((Shard.from_json(data, len(set(lineup)), counts) for data in shards), key=lambda s: s.first)
+                if any(one.end > other.first for one, other in pairwise(read)):
+                    raise ValueError(f"{source}: it has a deal of {', '.join(lineup)} twice")
+                self.benchmark.shards[n, lineup] = merged({shard.first: shard for shard in read})
 
 
 def bench(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import islice
@@ -15,6 +16,7 @@ from card_envs.engine.game import Game
 from card_envs.players import Player
 
 RETRIES = 5  # of a shard whose worker died
+PATIENCE = 10.0  # seconds to wait for an address to answer
 AHEAD = 2  # shards handed out for each core of the cluster, so that none waits
 
 
@@ -30,6 +32,19 @@ def _play(task: Task, specs: tuple[tuple[str, str], ...], here: str) -> Shard:
     players = _roster(specs, task.game).seated(task.lineup, task.options)
     with one_blas_thread():
         return play_shard(task, players)
+
+
+def _knock(address: str) -> None:
+    """``ValueError`` if nobody listens at ``HOST:PORT`` or ``ray://HOST:PORT``; Ray would try for minutes and exit."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdecimal():
+        if address != "auto":
+            raise ValueError(f"Ray address {address!r}: expected is HOST:PORT, ray://HOST:PORT or auto")
+        return
+    try:
+        socket.create_connection((host, int(port)), PATIENCE).close()
+    except (OSError, OverflowError) as error:
+        raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
 
 
 class Cluster:
@@ -55,7 +70,12 @@ class Cluster:
         if self._started:
             cores: dict[str, Any] = {"num_cpus": workers} if address is None else {}
             quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
-            ray.init(address=address or "local", **quiet, **cores)
+            if address is not None:
+                _knock(address)
+            try:
+                ray.init(address=address or "local", **quiet, **cores)
+            except ConnectionError as error:
+                raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import IllegalAction
+from card_envs.engine.measures import DEALS, LOST, Measures
 from card_envs.engine.random import mix
 from card_envs.players import Player
 from card_envs.players.player import BuiltIn, Decisions, checked
@@ -61,17 +62,22 @@ class Playing:
         players: who plays.
         salt: see :class:`DuplicateDecisions`.
         forgiving: whether a player that fails loses the match (see ``faults``) instead of stopping the run.
+        measures: what is counted in ``counts``; nothing without it.
+        appraised: bool [size], in which rows decisions are appraised too, if anybody can.
         stop: when set, :meth:`play` raises :class:`Stopped`.
 
     Attributes:
         decisions, seconds: int64, float64 [len(players)], how many each has made and the time that they took.
         faults: of a forgiving run, one for each match that was lost by a failure.
+        counts: int64 [size, players, len(measures.names)], by seat.
     """
 
     batch: Batch
     players: Sequence[Player]
     salt: NDArray[np.uint64]
     forgiving: bool = False
+    measures: Measures | None = None
+    appraised: NDArray[np.bool_] | None = None
     stop: Event | None = None
     faults: list[Fault] = field(default_factory=list)
 
@@ -80,6 +86,9 @@ class Playing:
         self.batch._settings[loops.SHOW] = False  # a player who looks is shown what he may see; nobody else pays for it
         self.decisions = np.zeros(len(self.players), np.int64)
         self.seconds = np.zeros(len(self.players))
+        names = self.measures.names if self.measures else ()
+        self.counts = np.zeros((self.batch.size, self.batch.players, len(names)), np.int64)
+        self._finished = np.zeros(self.batch.size, np.int64)
 
     def play(self, rows: NDArray[np.int64], seating: NDArray[np.int8]) -> None:
         """Deal the matches of ``rows`` and play them to their ends; ``players[seating[n, seat]]`` sits in ``rows[n]``.
@@ -96,7 +105,9 @@ class Playing:
             if self.stop is not None and self.stop.is_set():
                 raise Stopped
             batch._run(rows)
-            rows = rows[batch._to_move[rows] >= 0]
+            over = batch._to_move[rows] < 0
+            self._count(rows[over])
+            rows = rows[~over]
             if not len(rows):
                 return
             who[rows] = seats[rows, batch._to_move[rows]]
@@ -108,6 +119,21 @@ class Playing:
                 self.seconds[index] += perf_counter() - start
             if not trusted:
                 rows = self._legal(rows, who, reasons)
+            self._count(rows)
+
+    def _count(self, rows: NDArray[np.int64]) -> None:
+        """Count the deals that have just ended in these rows, and the actions that are about to be played."""
+        if self.measures is None or not len(rows):
+            return
+        batch = self.batch
+        batch._loops.count(batch._states, rows, batch._actions, self._finished, self.counts)
+        if self.measures.appraiser is None or self.appraised is None:
+            return
+        rows = rows[self.appraised[rows]]
+        lost, deals = (self.measures.names.index(name) for name in (LOST, DEALS))
+        self.counts[rows, :, deals] = self._finished[rows, None]
+        asked = rows[batch._to_move[rows] >= 0]
+        self.counts[asked, batch._to_move[asked], lost] += self.measures.appraiser.lost(batch, asked)
 
     def _answer(self, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> dict[int, str]:
         """Write one player's actions; returns for each row that got none the reason."""

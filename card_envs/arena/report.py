@@ -38,6 +38,7 @@ def sections(report: Report) -> Iterator[Section]:
         if cross:
             yield _cross(n, [row["player"] for row in league], cross, results)
         yield _details(n, league)
+        yield _metrics(n, league, results["method"])
     tests = [entry for entry in results["cross"] if entry["sprt"]]
     if tests:
         yield _sequential(tests, results)
@@ -152,6 +153,21 @@ def _details(n: int, league: list[dict[str, Any]]) -> Section:
         for row in league
     ]
     return Section(f"Play of {n} players", (), columns, rows)
+
+
+def _metrics(n: int, league: list[dict[str, Any]], method: Mapping[str, Any]) -> Section:
+    lines = [f"{name}: {meaning}" for name, meaning in method["metrics"].items()]
+    if method["appraised_deals"]:
+        lines[-1] += f"; of the first {method['appraised_deals']} deals of each line-up"
+    rows = [[name, *(_measured(row["metrics"][name]) for row in league)] for name in method["metrics"]]
+    return Section(f"Metrics of {n} players", lines, ["metric, 95 %", *(row["player"] for row in league)], rows)
+
+
+def _measured(figure: Mapping[str, float | None]) -> str:
+    value, low, high = (figure[key] for key in ("value", "low", "high"))
+    if value is None or low is None or high is None:
+        return SELF
+    return f"{value:.2f} ±{(high - low) / 2:.2f}"
 
 
 def _sequential(tests: list[dict[str, Any]], results: Report) -> Section:

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from card_envs.arena import statistics
 from card_envs.arena.lineups import pairings
 from card_envs.arena.run import Benchmark
-from card_envs.arena.shard import unit
+from card_envs.arena.shard import APPRAISED, FAULTS_TOLD, unit
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, OptionValue, unknown
+from card_envs.engine.measures import measures_of
 
 Floats = NDArray[np.float64]
 
-FAULTS_TOLD = 20
 SIGNIFICANT = 1 - statistics.LEVEL
 
 
@@ -85,6 +85,7 @@ class Columns:
         counts: float64 [deals, P, P], wins of i over j by placement.
         shares, seats: float64 [deals, P], shares of the wins, and in how many seats the player sat.
         places, margins: float64 [deals, P], summed over those seats.
+        measured: float64 [deals, P, C], what the game's metrics are made of.
     """
 
     counts: Floats
@@ -92,15 +93,17 @@ class Columns:
     seats: Floats
     places: Floats
     margins: Floats
+    measured: Floats
 
     def flat(self) -> Floats:
-        parts = (self.counts, self.shares, self.seats, self.places, self.margins)
-        return np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+        return np.concatenate([part.reshape(len(part), -1) for part in vars(self).values()], axis=1)
 
-    @classmethod
-    def of_flat(cls, flat: Floats, players: int) -> Columns:
-        counts, rest = flat[:, : players**2], flat[:, players**2 :]
-        return cls(counts.reshape(-1, players, players), *np.split(rest, 4, axis=1))
+    def of_flat(self, flat: Floats) -> Columns:
+        """Such columns again, of other rows: float64 [rows, K] as from :meth:`flat`."""
+        shapes = {name: part.shape[1:] for name, part in vars(self).items()}
+        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
+        parts = np.split(flat, ends[:-1], axis=1)
+        return Columns(**{name: part.reshape(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)})
 
 
 def columns_of(benchmark: Benchmark, n: int) -> Columns:
@@ -111,6 +114,7 @@ def columns_of(benchmark: Benchmark, n: int) -> Columns:
     p = len(names)
     counts = np.zeros((deals, p, p))
     shares, seats, places, margins = (np.zeros((deals, p)) for _ in range(4))
+    measured = np.zeros((deals, p, len(measures_of(benchmark.game).names)))
     for lineup, shards in played:
         who = np.array([names.index(name) for name in sorted(set(lineup))])
         copies = np.array([lineup.count(name) for name in sorted(set(lineup))])
@@ -121,8 +125,9 @@ def columns_of(benchmark: Benchmark, n: int) -> Columns:
             seats[rows, who] += n * copies
             places[rows, who] += s.places / 2
             margins[rows, who] += s.margins / (n - 1)
+            measured[rows, who] += s.counts
     there = seats.sum(axis=1) > 0  # an interrupted run may lack deals
-    return Columns(counts[there], shares[there], seats[there], places[there], margins[there])
+    return Columns(*(part[there] for part in (counts, shares, seats, places, margins, measured)))
 
 
 def table_results(benchmark: Benchmark, n: int, baseline: str | None, edge: float, until_sure: bool) -> dict[str, Any]:
@@ -144,11 +149,10 @@ def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
     columns = columns_of(benchmark, n)
     if not len(columns.counts):
         return []
-    p = len(names)
     reference = names.index("random") if "random" in names else 0
     flat = columns.flat()
-    total = Columns.of_flat(flat.sum(axis=0, keepdims=True), p)
-    drawn = Columns.of_flat(statistics.resampled(flat, benchmark.seed + n), p)
+    total = columns.of_flat(flat.sum(axis=0, keepdims=True))
+    drawn = columns.of_flat(statistics.resampled(flat, benchmark.seed + n))
     known = statistics.identified(total.counts[0], reference)
     elo, low, high = _ratings(total.counts[0], drawn.counts, known, reference)
     measured = [("win", "shares"), ("placement", "places"), ("margin", "margins")]
@@ -174,9 +178,23 @@ def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
                 **figures,
                 "fair": rounded(1 / n),
                 **_totals(benchmark, n, name),
+                "metrics": measure(benchmark.game, total.measured[0, i], drawn.measured[:, i]),
             }
         )
     return sorted(rows, key=lambda row: (row["rating"] is None, -(row["rating"] or 0.0), row["player"]))
+
+
+def measure(game: Game, total: Floats, drawn: Floats) -> dict[str, dict[str, float | None]]:
+    """The game's metrics with 95 % bounds, of counts float64 [C] and resamples of them [resamples, C]."""
+    measures = measures_of(game)
+    found = {}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for metric in measures.metrics:
+            value = metric.value(dict(zip(measures.names, total, strict=True)))
+            samples = metric.value(dict(zip(measures.names, drawn.T, strict=True)))
+            low, high = statistics.quantiles(samples[np.isfinite(samples)]) if np.isfinite(value) else (np.nan, np.nan)
+            found[metric.name] = {"value": rounded(value), "low": rounded(low), "high": rounded(high)}
+    return found
 
 
 def _ratings(counts: Floats, drawn: Floats, known: NDArray[np.bool_], reference: int) -> tuple[Floats, Floats, Floats]:
@@ -335,6 +353,8 @@ def results_of(
             "significance": "Holm, 5 % over the cross-table of a table size",
             "edge": edge,
             "errors": statistics.ERROR,
+            "metrics": {metric.name: metric.meaning for metric in measures_of(game).metrics},
+            "appraised_deals": APPRAISED if measures_of(game).appraiser else 0,
             "until_sure": until_sure,
         },
         "baseline": baseline,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena.lineups import Lineup, all_lineups, pairings
-from card_envs.arena.shard import Shard, Task, deals_of, one_blas_thread, play_shard, unit
+from card_envs.arena.shard import Shard, Task, blocks_of, merged, one_blas_thread, play_shard, unit
 from card_envs.arena.statistics import MIN_BLOCKS, sprt
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player, resolve
@@ -72,19 +72,25 @@ class Benchmark:
         return self.roster.game
 
     def tasks(self, n: int, lineup: Lineup, deals: range) -> Iterator[Task]:
-        """The shards that cover these deals and have not been played. ``deals`` begins where a shard does."""
+        """The shards that cover those of these deals that have not been played."""
         options = self.tables[n]
-        size = deals_of(self.roster.seated(lineup, options), lineup)
-        known = self.shards.setdefault((n, lineup), {})
-        for first in range(deals.start, deals.stop, size):
-            count = min(size, deals.stop - first)
-            if first not in known or known[first].deals < count:
-                yield Task(self.game, options, lineup, self.seed, first, count)
+        size = blocks_of(self.roster.seated(lineup, options).values())
+        known = sorted(self.shards.get((n, lineup), {}).items())
+        start = deals.start
+        for first, end in [*((first, shard.end) for first, shard in known), (deals.stop, deals.stop)]:
+            for at in range(start, min(first, deals.stop), size):
+                yield Task(self.game, options, lineup, self.seed, at, min(size, first - at, deals.stop - at))
+            start = max(start, end)
 
     def play(self, tasks: Iterable[Task], workers: Workers, done: Done) -> None:
-        for task, shard in workers.run(tasks):
-            self.shards[len(task.lineup), task.lineup][task.first] = shard
-            done(task.matches)
+        played: dict[tuple[int, Lineup], dict[int, Shard]] = {}
+        try:
+            for task, shard in workers.run(tasks):
+                played.setdefault((len(task.lineup), task.lineup), {})[task.first] = shard
+                done(task.matches)
+        finally:  # Ctrl-C: what is done is done
+            for key, shards in played.items():
+                self.shards[key] = merged(self.shards.get(key, {}) | shards)
 
     def scores(self, n: int, a: str, b: str) -> Floats:
         """The block scores of A against B, float64 [deals]: how far A's share of the wins is over its fair share.
@@ -166,7 +172,7 @@ def _next_round(benchmark: Benchmark, n: int, name: str, baseline: str, most: in
     """The shards of the next deals, in both line-ups: one of each, or a few if they are small."""
     lineups = pairings(name, baseline, n)
     players = benchmark.roster.seated(lineups[0], benchmark.tables[n])
-    size = deals_of(players, lineups[0])
+    size = blocks_of(players.values())
     at_least = max(MIN_BLOCKS, size)
     played = len(benchmark.scores(n, name, baseline))
     end = min(most, -(-(played + at_least) // size) * size)

@@ -1,7 +1,9 @@
-"""Shards: the unit of work. A shard is a few deals of one line-up in all rotations, and always the same few.
+"""Shards: the unit of work, a few blocks of one line-up. A block is one deal in all its rotations.
 
-A shard is played alone, its matches side by side in one order, with linear algebra on one thread: a network's float products
-may depend on the batch that they are computed in. So its result depends on its :class:`Task` alone, wherever it is played.
+What happens in a block depends on its line-up and deal alone: not on who plays it, nor on the blocks beside it. So matches
+of many blocks are played side by side where all players say that their answers do not depend on the batch that they are
+asked in (``batch_invariant``). Of others that is not known – floating-point products may – and each of their blocks is
+played alone, its rows in one order, with linear algebra on one thread.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 import base64
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -24,12 +26,14 @@ from card_envs.arena.lineups import Lineup
 from card_envs.arena.play import Playing
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
+from card_envs.engine.measures import measures_of
 from card_envs.engine.random import mix, stream
 from card_envs.players import Player
 from card_envs.players.player import BuiltIn
 
-DEALS_BUILT_IN, DEALS = 256, 32  # of a shard, by whether all its players are compiled
-FAULTS_KEPT = 3  # of a shard, told in full; all are counted
+BLOCKS_BUILT_IN, BLOCKS = 256, 32  # of a shard: of compiled players only, of batch-invariant ones
+APPRAISED = 64  # deals of each line-up, the first: appraising decisions takes longer than playing them
+FAULTS_TOLD = 20  # the first ones, in words; all are counted
 
 
 @dataclass(frozen=True)
@@ -54,14 +58,14 @@ def unit(players: int) -> int:
 
 
 # What is kept of every deal: summed over its rotations, an integer for each different player of the line-up.
-PER_DEAL = ("pairs", "shares", "margins", "places")
+PER_DEAL = ("pairs", "shares", "margins", "places", "counts")
 # What is kept of a shard as a whole.
 PER_SHARD = ("seat_shares", "seat_squares", "points", "faults", "decisions")
 
 
 @dataclass
 class Shard:
-    """What the P different players of a line-up, sorted by name, did in a shard of matches of n. All but ``seconds`` is exact.
+    """What the P different players of a line-up, sorted by name, did in consecutive blocks of matches of n.
 
     Attributes:
         first, deals: which deals.
@@ -69,12 +73,13 @@ class Shard:
         shares: int64 [deals, P], of the wins, in :func:`unit` units.
         margins: int64 [deals, P], n-1 times the points ahead of the mean of the others; 0 in a match lost by a failure.
         places: int64 [deals, P], twice the placements, the mean one where players tie.
+        counts: int64 [deals, P, C], what :func:`~card_envs.engine.measures.measures_of` the game counts.
         seat_shares, seat_squares: int64 [P, n], the sums of the shares, and of their squares, by seat.
         points, faults, decisions: int64 [P]: totals, matches lost by a failure, decisions made.
         rounds: deals that were played to their end in all the matches.
         truncated: matches that a technical cap cut off.
         told: the first faults, in words.
-        seconds: float64 [P], spent on decisions. No part of the result.
+        seconds: float64 [P], spent on ``timed`` decisions, int64 [P], in this process. No part of the result.
     """
 
     first: int
@@ -83,6 +88,7 @@ class Shard:
     shares: NDArray[np.int64]
     margins: NDArray[np.int64]
     places: NDArray[np.int64]
+    counts: NDArray[np.int64]
     seat_shares: NDArray[np.int64]
     seat_squares: NDArray[np.int64]
     points: NDArray[np.int64]
@@ -92,6 +98,20 @@ class Shard:
     truncated: int
     told: list[str]
     seconds: NDArray[np.float64]
+    timed: NDArray[np.int64]
+
+    @property
+    def end(self) -> int:
+        """The first deal after it."""
+        return self.first + self.deals
+
+    def followed_by(self, others: Sequence[Shard]) -> Shard:
+        """One shard of this and the others, which follow it without a gap."""
+        parts = [self, *others]
+        joined: dict[str, Any] = {name: np.concatenate([getattr(s, name) for s in parts]) for name in PER_DEAL}
+        sums = (*PER_SHARD, "deals", "rounds", "truncated", "seconds", "timed")
+        added: dict[str, Any] = {name: sum(getattr(s, name) for s in parts) for name in sums}
+        return Shard(self.first, **joined, **added, told=[text for s in parts for text in s.told][:FAULTS_TOLD])
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; the integers of every deal as base64 of zlib of little-endian int64."""
@@ -101,17 +121,20 @@ class Shard:
         return rest | lists | packed
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any], different: int) -> Shard:
+    def from_json(cls, data: Mapping[str, Any], different: int, counts: int) -> Shard:
         """The shard of ``different`` players that :meth:`as_json` has written; ``ValueError`` if it is none."""
         try:
             deals = int(data["deals"])
-            shapes = {"pairs": (deals, different, different)}
+            shapes = {"pairs": (deals, different, different), "counts": (deals, different, counts)}
             packed: dict[str, Any] = {name: _unpack(data[name], shapes.get(name, (deals, different))) for name in PER_DEAL}
             lists: dict[str, Any] = {name: np.array(data[name], np.int64) for name in PER_SHARD}
+            if int(data["first"]) < 0:
+                raise ValueError("a deal before the first")
             if any(len(array) != different for array in lists.values()):
                 raise ValueError("wrong number of players")
             rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "deals", "rounds", "truncated")}
-            return cls(**rest, **packed, **lists, told=list(map(str, data["told"])), seconds=np.zeros(different))
+            untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
+            return cls(**rest, **packed, **lists, **untimed, told=list(map(str, data["told"])))
         except (KeyError, TypeError, ValueError, zlib.error) as error:
             raise ValueError(f"a damaged shard ({error})") from None
 
@@ -123,6 +146,17 @@ def _pack(array: NDArray[np.int64]) -> str:
 def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i8")
     return flat.reshape(shape).astype(np.int64)
+
+
+def merged(shards: Mapping[int, Shard]) -> dict[int, Shard]:
+    """The same blocks in as few shards as there can be, by first deal."""
+    found: list[list[Shard]] = []
+    for _, shard in sorted(shards.items()):
+        if found and found[-1][-1].end == shard.first:
+            found[-1].append(shard)
+        else:
+            found.append([shard])
+    return {run[0].first: run[0].followed_by(run[1:]) if len(run) > 1 else run[0] for run in found}
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
@@ -146,7 +180,11 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     salt = int.from_bytes(sha256("\n".join(task.lineup).encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         salts: NDArray[np.uint64] = mix(np.uint64(salt) + rotation.astype(np.uint64))
-    playing = Playing(batch, [players[name] for name in names], salts, forgiving=True, stop=stop)
+    measures = measures_of(task.game)
+    playing = Playing(
+        batch, [players[name] for name in names], salts,
+        forgiving=True, measures=measures, appraised=deal < APPRAISED, stop=stop,
+    )  # fmt: skip
     playing.play(rows, places[place_at])
 
     totals = np.empty((batch.size, n), np.int64)  # by place from here on
@@ -175,6 +213,7 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", wins, is_at, is_at)
     pairs[:, np.arange(len(names)), np.arange(len(names))] = 0
     player_at = places[place_at]
+    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), playing.counts)
     seat_share = np.take_along_axis(shares, place_at, axis=1)
     seats = [np.where(player_at == player, seat_share, 0) for player in range(len(names))]
     return Shard(
@@ -184,6 +223,7 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
         shares=of_deals(shares),
         margins=of_deals(margins),
         places=of_deals(half_places),
+        counts=counts.reshape(deals, n, len(names), -1).sum(axis=1),
         seat_shares=np.array([values.sum(axis=0) for values in seats]),
         seat_squares=np.array([(values**2).sum(axis=0) for values in seats]),
         points=totals.sum(axis=0) @ is_at,
@@ -193,9 +233,10 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
         truncated=int(batch._truncated.sum()),
         told=[
             f"{names[f.player]} in deal {deal[f.row]}, rotation {rotation[f.row]}, seat {batch._to_move[f.row]}: {f.reason}"
-            for f in sorted(playing.faults, key=lambda fault: fault.row)[:FAULTS_KEPT]
+            for f in sorted(playing.faults, key=lambda fault: fault.row)[:FAULTS_TOLD]
         ],
         seconds=playing.seconds,
+        timed=playing.decisions,
     )
 
 
@@ -208,6 +249,9 @@ def _order(seed: int, deal: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     return order
 
 
-def deals_of(players: Mapping[str, Player], lineup: Lineup) -> int:
-    """How many deals a shard of this line-up has."""
-    return DEALS_BUILT_IN if all(isinstance(players[name], BuiltIn) for name in lineup) else DEALS
+def blocks_of(players: Iterable[Player]) -> int:
+    """How many blocks a shard of these players has at most."""
+    kinds = [(isinstance(player, BuiltIn), bool(getattr(player, "batch_invariant", False))) for player in players]
+    if all(built_in for built_in, _ in kinds):
+        return BLOCKS_BUILT_IN
+    return BLOCKS if all(invariant for _, invariant in kinds) else 1

@@ -22,7 +22,7 @@ from card_envs.arena.panel import panel as panel_of
 from card_envs.arena.report import gate_line, markdown, show
 from card_envs.arena.run import Done, Threads
 from card_envs.arena.statistics import EDGE
-from card_envs.cli.arguments import GameName, OptionWords
+from card_envs.cli.arguments import GameName, OptionWords, table_console
 from card_envs.players.network import write_atomically
 
 LOCAL = "local"
@@ -118,7 +118,7 @@ def bench(
         from card_envs.arena.plots import save_plot
 
         save_plot(report, plot)
-    show(report, Console(highlight=False, markup=False, soft_wrap=True))
+    show(report, table_console())
     if bench.interrupted:
         raise typer.Exit(130)
     found = report["results"]["gate"]

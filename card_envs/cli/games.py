@@ -13,6 +13,7 @@ from card_envs.cli.arguments import Json, print_json
 from card_envs.engine.game import Game
 from card_envs.envs.aec import aec_id
 from card_envs.envs.gym import gym_id
+from card_envs.players import registered_players
 
 
 def list_games(json: Json = False) -> None:
@@ -48,6 +49,7 @@ def describe(game: Game) -> dict[str, Any]:
             {"name": policy.name, "parameters": dict(policy.defaults), "meaning": policy.meaning} for policy in game.policies
         ],
         "aliases": dict(game.aliases),
+        "more_players": registered_players(game.name),
         "default_opponent": game.default_opponent,
         "ids": {"pettingzoo": aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": gym_id(game)},
     }
@@ -66,6 +68,7 @@ def _show(console: Console, game: dict[str, Any]) -> None:
     console.print(_grid(("option", "default", "allowed", "meaning"), options))
     policies = [(p["name"], _parameters(p["parameters"]), p["meaning"]) for p in game["policies"]]
     policies += [(name, "", f"is {spec}") for name, spec in game["aliases"].items()]
+    policies += [(name, "", meaning) for name, meaning in game["more_players"].items()]
     console.print(_grid(("player", "parameters", "meaning"), policies))
     console.print()
 

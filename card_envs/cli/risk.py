@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 
 import card_envs
 from card_envs import risk
-from card_envs.cli.arguments import Json, print_json
+from card_envs.cli.arguments import Json, print_json, table_console
 from card_envs.cli.replay import read_record
 from card_envs.engine.game import unknown
 from card_envs.risk import CAVEAT
@@ -45,7 +45,6 @@ Real = Annotated[
 ]
 Others = Annotated[str, typer.Option(metavar="SPEC", help="Who else sits at the real table.")]
 Rounds = Annotated[int, typer.Option(min=2, help="Rounds played there.")]
-WIDTH = 220  # of a table that is not shown at a terminal
 RULES: dict[str, tuple[Callable[[float], risk.Strategy], Sequence[float], str]] = {
     "sum": (risk.sum_at_least, range(1, 61), "a sum of"),
     "risk": (risk.risk_at_least, [n / 100 for n in range(2, 62, 2)], "P(bust | number card) of"),
@@ -80,7 +79,7 @@ def emit(
         grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
         for row in rows:
             grid.add_row(*(_cell(row[column]) for column in columns))
-        console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else WIDTH)
+        console = table_console()
         for name, value in (facts or {}).items():
             console.print(f"{name}: {_cell(value)}")
         console.print(grid)

@@ -20,7 +20,7 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 import card_envs
-from card_envs.cli.arguments import Json, print_json
+from card_envs.cli.arguments import Json, print_json, table_console
 from card_envs.cli.measure import Portion, Setting, measurements
 from card_envs.cli.peers import PEERS
 
@@ -190,7 +190,7 @@ def starts(game: str) -> list[dict[str, Any]]:
 
 
 def _show(report: dict[str, Any]) -> None:
-    console = Console(highlight=False, markup=False, width=None if sys.stdout.isatty() else 160)
+    console = table_console()
     grid = Grid("what", "", "decisions/s", "lowest", "highest", "", "beside", box=None, pad_edge=False)
     for column in (2, 3, 4, 5):
         grid.columns[column].justify = "right"

@@ -152,6 +152,7 @@ class Loops:
         self.step = self._make(loops.step_loop(game))
         self.observe = self._make(loops.observe_loop(game))
         self.redeal = self._make(loops.redeal_loop(game))
+        self.count = self._make(loops.count_loop(game))
         self.sort = self._make(loops.sort_loop(game))
         self._choose: dict[str, Callable[..., Any]] = {}
         self._playout: dict[str, Callable[..., Any]] = {}

@@ -146,6 +146,18 @@ class Policy:
     reads_mask: bool = True
 
 
+@dataclass(frozen=True)
+class Metric:
+    """A figure that players of a game are measured by, beside who wins.
+
+    ``value`` makes it of sums of the game's counts, by name, float64 arrays of any one shape; NaN where nothing was counted.
+    """
+
+    name: str
+    meaning: str
+    value: Callable[[Mapping[str, Any]], Any]
+
+
 # Fields that every state has; the engine reads and writes no others, but for the options.
 COMMON_FIELDS = {
     "key": "the key of this match's shuffles",
@@ -173,7 +185,9 @@ class Game:
     The rule functions, all over one state: ``init(state)`` deals (options, ``key`` and a given order are already in it),
     ``step(state, action)`` plays a legal action up to the next decision, ``action_mask(state, mask)`` sets the bytes of the
     legal actions in a cleared mask, ``observe(state, seat, observation)`` writes what ``seat`` knows, every value of it,
-    ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the state's key.
+    ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the state's key. For :attr:`metrics`,
+    ``count_action(state, action, counts)`` adds to ``counts`` [players, len(count_names)] what the seat to move is about to
+    do, and ``count_deal(state, counts)`` what is to be said of a deal that has just ended.
     """
 
     module: str  # the game's package, where it stands as GAME
@@ -191,6 +205,10 @@ class Game:
     action_mask: Rule
     observe: Rule
     redeal: Rule
+    count_action: Rule
+    count_deal: Rule
+    count_names: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     num_actions: Callable[[int], int]  # of the number of players
     observation_specs: tuple[FieldSpec, ...]
     action_string: Callable[[int, int, int], str]  # (index, seat, players)

@@ -171,6 +171,27 @@ def redeal_loop(game: Game) -> Loop:
     return Loop("redeal", resample, (redeal,))
 
 
+def count_loop(game: Game) -> Loop:
+    """Count what the game's metrics are made of: the deals that have ended since the last call, and the actions to come.
+
+    ``finished[r]`` are the deals counted before; ``counts[r]`` is int64 [players, len(count_names)].
+    """
+    count_action, count_deal = game.count_action, game.count_deal
+
+    def count(states, rows, actions, finished, counts):
+        for n in range(len(rows)):
+            r = rows[n]
+            s = states[r]
+            if s.finished != finished[r]:
+                finished[r] = s.finished
+                count_deal(s, counts[r])
+            if not s.over:
+                count_action(s, actions[r], counts[r])
+        return 0
+
+    return Loop("count", count, (count_action, count_deal))
+
+
 def choose_loop(game: Game, policy: Policy) -> Loop:
     """A built-in player's actions for the rows of which ``who[r] == index``."""
 

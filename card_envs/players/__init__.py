@@ -5,6 +5,6 @@ A player has one method, ``act(decisions) -> actions``; see :class:`Decisions` f
 
 from card_envs.players.network import load_player
 from card_envs.players.player import Decisions, Player
-from card_envs.players.spec import register_player, resolve, split_specs
+from card_envs.players.spec import register_player, registered_players, resolve, split_specs
 
-__all__ = ["Decisions", "Player", "load_player", "register_player", "resolve", "split_specs"]
+__all__ = ["Decisions", "Player", "load_player", "register_player", "registered_players", "resolve", "split_specs"]

@@ -23,6 +23,7 @@ from card_envs.players.player import Decisions
 
 FORMAT = "card_envs.network/1"
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+CHUNK = 64  # rows of every matrix product
 _KEYS = {
     "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
     "evaluation": dict,
@@ -43,6 +44,8 @@ class Network:
         deterministic: play the likeliest legal action; otherwise draw one by its probability, from the decision's key.
     """
 
+    batch_invariant = True
+
     def __init__(
         self,
         layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
@@ -58,13 +61,21 @@ class Network:
         self.name = name
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32 [n, A] of float32 [n, D]."""
-        x = observation
+        """float32 [n, A] of float32 [n, D].
+
+        Linear algebra libraries choose how to add up by the shape of the arrays, so that a row's last bits may depend on how
+        many stand beside it. Here all products have :data:`CHUNK` rows, and a row's logits depend on that row alone.
+        """
+        n, width = observation.shape
+        chunks = -(-n // CHUNK)
+        padded = np.zeros((chunks * CHUNK, width), np.float32)
+        padded[:n] = observation
+        x = padded.reshape(chunks, CHUNK, width)
         for number, (weight, bias) in enumerate(self.layers):
-            x = x @ weight.T + bias
+            x = x @ weight.T + bias  # a product for each chunk
             if number + 1 < len(self.layers):
                 x = self.activation(x)
-        return x
+        return x.reshape(chunks * CHUNK, -1)[:n]
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)

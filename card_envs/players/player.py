@@ -81,7 +81,11 @@ class Decisions:
 
 @runtime_checkable
 class Player(Protocol):
-    """Anybody who can sit at a table."""
+    """Anybody who can sit at a table.
+
+    A player is a function of one row and its key. Where that holds to the last bit, whatever the other rows of the batch
+    are, it may say so by an attribute ``batch_invariant = True``: the arena then asks it in large batches.
+    """
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         """An action for every decision, an integer array [n]. A function of each row and its key alone."""
@@ -90,6 +94,8 @@ class Player(Protocol):
 
 class BuiltIn:
     """A compiled policy of a game, with its parameters."""
+
+    batch_invariant = True
 
     def __init__(self, policy: Policy, parameters: NDArray[np.float64], name: str) -> None:
         self.policy = policy
@@ -111,6 +117,7 @@ class Function:
     def __init__(self, act: Callable[[Decisions], NDArray[np.int64]], name: str) -> None:
         self.act = act
         self.name = name
+        self.batch_invariant = bool(getattr(act, "batch_invariant", False))
 
 
 def seat_players(

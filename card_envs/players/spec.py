@@ -19,11 +19,18 @@ _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.
 
 
 _REGISTERED: dict[tuple[str, str], str] = {}
+_MEANINGS: dict[tuple[str, str], str] = {}
 
 
-def register_player(game: str, name: str, target: str) -> None:
+def register_player(game: str, name: str, target: str, meaning: str = "") -> None:
     """Let ``name`` stand for ``target``, a ``module:factory``, among the players of a game; it is imported when asked for."""
     _REGISTERED[game, name] = target
+    _MEANINGS[game, name] = meaning
+
+
+def registered_players(game: str) -> dict[str, str]:
+    """The names that :func:`register_player` has given to players of a game, and what they do."""
+    return {name: meaning for (its_game, name), meaning in _MEANINGS.items() if its_game == game}
 
 
 def split_specs(text: str) -> list[str]:
@@ -80,8 +87,7 @@ def _literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
 def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> Player:
     policies = {policy.name: policy for policy in game.policies}
     if name not in policies:
-        registered = [known for its_game, known in _REGISTERED if its_game == game.name]
-        raise unknown(f"player of {game.name}", name, [*policies, *game.aliases, *registered])
+        raise unknown(f"player of {game.name}", name, [*policies, *game.aliases, *registered_players(game.name)])
     policy = policies[name]
     names = list(policy.defaults)
     if len(arguments) > len(names):

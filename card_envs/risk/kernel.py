@@ -223,6 +223,19 @@ def wipe_values(line, deck, discard, rules, payoff, busted, first, step, wipe):
 
 
 @compiled
+def one_step(line, kinds, counts, unlucky, free, c, rules):
+    """The points that one more card brings and then no more, summed over the cards of the deck."""
+    total = sum_line(line)
+    points = unlucky * 7.0
+    for i in range(free):
+        if c >> i & 1 == 0:
+            flips = count_line(line | 1 << kinds[i], rules) >= FLIP
+            zero = line & 1 != 0 or kinds[i] == ZERO
+            points += counts[i] * score_of(total + _VALUES[kinds[i]], zero, flips, rules)
+    return points
+
+
+@compiled
 def forward(line, deck, discard, rules, weight, mode, threshold, table, values, draws, reach, away, out):
     """The exact distribution of the round score under a rule, added to ``out``, and where Unlucky 7 comes, ``away[c]``.
 
@@ -269,13 +282,7 @@ def forward(line, deck, discard, rules, weight, mode, threshold, table, values, 
         elif mode == RISK:
             stays = bust >= threshold * left
         else:
-            mean = sums[stage, 2] * 7.0
-            for i in range(free):
-                if c >> i & 1 == 0:
-                    flips = count_line(here | 1 << kinds[i], rules) >= FLIP
-                    points = score_of(total + _VALUES[kinds[i]], zero or kinds[i] == ZERO, flips, rules)
-                    mean += counts[stage, i] * points
-            stays = mean <= left * now
+            stays = one_step(here, kinds, counts[stage], sums[stage, 2], free, c, rules) <= left * now
         if stays:
             out[OFFSET + now] += p
             continue
@@ -331,6 +338,23 @@ def live_values(lines, decks, discards, rules, payoffs, wiped, stay, draw):
         backward(lines[n], decks[n], discards[n], rule, payoff, payoff[OFFSET], wipe, 0, values, draws)
         stay[n] = payoff[OFFSET + score_of(sum_line(lines[n]), lines[n] & 1 != 0, False, rule)]
         draw[n] = draws[0]
+    return 0
+
+
+@compiled
+def sure_draws(lines, decks, discards, rules, sure):
+    """Fill ``sure[n]``: whether one more card alone brings more points than to stay, so that to draw is best."""
+    kinds = np.empty(NUMBER_KINDS, np.int64)
+    counts = np.empty((2, NUMBER_KINDS))
+    sums = np.empty((2, 3))
+    for n in range(len(lines)):
+        line = lines[n]
+        rule = (rules[n, 0], rules[n, 1], rules[n, 2], rules[n, 3], rules[n, 4], rules[n, 5])
+        free = arrange(line, decks[n], discards[n], kinds, counts, sums)
+        stage = 1 if sums[0, 1] <= 0.0 else 0
+        now = score_of(sum_line(line), line & 1 != 0, False, rule)
+        # without the floor a Zero that comes may cost points, which one step does not see
+        sure[n] = rule[FLOOR] and one_step(line, kinds, counts[stage], sums[stage, 2], free, 0, rule) > sums[stage, 1] * now
     return 0
 
 

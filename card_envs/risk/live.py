@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.games.flip7.state import FIRST_MODIFIER, HALF, NUMBERS, UNLUCKY_7
-from card_envs.risk.kernel import NUMBER_KINDS, live_values
+from card_envs.risk.kernel import NUMBER_KINDS, live_values, sure_draws
 from card_envs.risk.model import BONUS, MODELS, Position, View
 from card_envs.risk.solve import Array, evaluate, optimal
 
@@ -35,6 +35,21 @@ def draw_and_stay(
     Args:
         rows: of the view; seats: whose line, in places clockwise from the one that sees.
     """
+    lines, decks, discards, rules = _problems(view, rows, seats)
+    stay, draw = np.empty(len(rows)), np.empty(len(rows))
+    live_values(lines, decks, discards, rules, payoffs, after_unlucky_7(), stay, draw)
+    return draw, stay
+
+
+def surely_draws(view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Where one more card alone brings more points than to stay, bool [n]: there drawing is best, and that is quickly found."""
+    sure = np.empty(len(rows), np.bool_)
+    sure_draws(*_problems(view, rows, 0), sure)
+    return sure
+
+
+def _problems(view: View, rows: NDArray[np.int64], seats: NDArray[np.int64] | int) -> tuple[NDArray[np.int64], ...]:
+    """(lines, decks, discards, rules) as the kernel takes them."""
     lines = view.lines[rows, seats]
     rules = np.empty((len(rows), 6), np.int64)
     rules[:, 0] = 1
@@ -43,7 +58,5 @@ def draw_and_stay(
     rules[:, 3] = (lines[:, None] >> np.arange(FIRST_MODIFIER, HALF) & 1) @ _MINUS
     rules[:, 4] = not view.options["brutal"]
     rules[:, 5] = BONUS
-    stay, draw = np.empty(len(rows)), np.empty(len(rows))
     decks, discards = (np.ascontiguousarray(cards[rows, :NUMBER_KINDS]) for cards in (view.deck, view.discard))
-    live_values(lines & NUMBERS, decks, discards, rules, payoffs, after_unlucky_7(), stay, draw)
-    return draw, stay
+    return lines & NUMBERS, decks, discards, rules

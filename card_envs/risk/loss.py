@@ -16,14 +16,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import card_envs
-from card_envs.engine.game import unknown
+from card_envs.engine.batch import Batch
+from card_envs.engine.game import Metric, unknown
+from card_envs.engine.measures import DEALS, LOST, Appraiser
 from card_envs.engine.table import Table
 from card_envs.games.flip7 import GAME
+from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
+from card_envs.players.player import Decisions
 from card_envs.risk.kernel import SCORES
-from card_envs.risk.live import draw_and_stay
-from card_envs.risk.model import View, names_of
+from card_envs.risk.live import draw_and_stay, surely_draws
+from card_envs.risk.model import CAVEAT, View, names_of
 from card_envs.risk.race import TARGET, Race, race
 from card_envs.risk.solve import POINTS, Array
 
@@ -65,6 +70,66 @@ def payoffs_of(view: View, unit: str, table: Race | None = None) -> Array:
     totals = np.clip(view.totals + TARGET - int(view.options["target"]), 0, TARGET - 1)
     payoffs: Array = (table or race("plain")).payoffs[totals[:, 0], totals[:, 1:].max(axis=1)]
     return payoffs
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Choices between drawing and staying that are about to be made in some rows of a batch; n of them.
+
+    Attributes:
+        rows: int64 [n]; view: what their movers see; drew: bool [n], whether drawing was chosen.
+        draw, stay: float64 [n], what either is worth.
+    """
+
+    rows: NDArray[np.int64]
+    view: View
+    drew: NDArray[np.bool_]
+    draw: Array
+    stay: Array
+
+    @property
+    def loss(self) -> Array:
+        loss: Array = np.maximum(self.draw, self.stay) - np.where(self.drew, self.draw, self.stay)
+        return loss
+
+
+def choices_in(batch: Batch, rows: NDArray[np.int64], unit: str = "points", table: Race | None = None) -> Choices | None:
+    """The choices among the decisions of these rows, whose actions are in the batch; ``None`` if there are none."""
+    rows = _choosing(batch, rows)
+    if not len(rows):
+        return None
+    view = View.of(Decisions(batch, rows).observation, batch.options)
+    draw, stay = draw_and_stay(view, np.arange(len(rows)), payoffs_of(view, unit, table))
+    return Choices(rows, view, batch._actions[rows] == ACTION_DRAW, draw, stay)
+
+
+def _choosing(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The rows in which there is a choice between drawing and staying."""
+    choosing: NDArray[np.int64] = rows[batch._mask[rows, ACTION_STAY] == 1]
+    return choosing
+
+
+def millionths_lost(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """What the actions about to be played in these rows give away, int64 [n] in millionths of a point."""
+    lost = np.zeros(batch.size, np.int64)
+    asked = _choosing(batch, rows)
+    if len(asked):
+        view = View.of(Decisions(batch, asked).observation, batch.options)
+        drew = batch._actions[asked] == ACTION_DRAW
+        choices = choices_in(batch, asked[~(drew & surely_draws(view, np.arange(len(asked))))])
+        if choices is not None:
+            lost[choices.rows] = np.rint(1e6 * choices.loss)
+    return lost[rows]
+
+
+APPRAISER = Appraiser(
+    Metric(
+        "decision loss",
+        f"points that draws and stays gave away in a round, by the solo solver ({CAVEAT})",
+        lambda c: c[LOST] / 1e6 / c[DEALS],
+    ),
+    millionths_lost,
+)
 
 
 def review(record: Mapping[str, Any] | Table, unit: str = "points") -> list[Decision]:

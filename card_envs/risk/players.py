@@ -24,6 +24,8 @@ FLOOR = 27.0  # of 20, 24, 27 and 30 the one that won most against one `ev` on t
 class Stopper:
     """Draws or stays by :meth:`stays`, but where banking decides the match; all other choices are those of ``ev``."""
 
+    batch_invariant = True
+
     def __init__(self) -> None:
         self.other: Player = resolve(GAME.default_opponent, GAME)
 

@@ -14,14 +14,14 @@ from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import IllegalAction, OptionValue
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
+from card_envs.games.flip7.actions import ACTION_DRAW
 from card_envs.games.flip7.state import BUSTED, NUMBERS, TURN
 from card_envs.players import Player, resolve
-from card_envs.players.player import Decisions, seat_players
+from card_envs.players.player import seat_players
 from card_envs.risk.kernel import card_luck
-from card_envs.risk.live import after_unlucky_7, draw_and_stay
-from card_envs.risk.loss import Decision, payoffs_of
-from card_envs.risk.model import View, names_of
+from card_envs.risk.live import after_unlucky_7
+from card_envs.risk.loss import Decision, choices_in
+from card_envs.risk.model import names_of
 from card_envs.risk.race import race
 from card_envs.risk.solve import POINTS
 
@@ -166,13 +166,10 @@ def match_losses(
 
     def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
         nonlocal choices, wrong, worst
-        rows = rows[batch._mask[rows, ACTION_STAY] == 1]
-        if not len(rows):
+        made = choices_in(batch, rows, unit, table)
+        if made is None:
             return
-        view = View.of(Decisions(batch, rows).observation, batch.options)
-        draw, stay = draw_and_stay(view, np.arange(len(rows)), payoffs_of(view, unit, table))
-        drew = batch._actions[rows] == ACTION_DRAW
-        loss = np.maximum(draw, stay) - np.where(drew, draw, stay)
+        rows, loss = made.rows, made.loss
         choices += len(rows)
         wrong += int((loss > 1e-9).sum())
         lost[play.first + rows] += loss
@@ -183,10 +180,10 @@ def match_losses(
                     int(batch._identity[row, loops.DECISION]) + 1,
                     int(batch._states["deal"][row]),
                     int(batch._to_move[row]),
-                    tuple(names_of(int(view.lines[i, 0]))),
-                    "draw" if drew[i] else "stay",
-                    float(draw[i]),
-                    float(stay[i]),
+                    tuple(names_of(int(made.view.lines[i, 0]))),
+                    "draw" if made.drew[i] else "stay",
+                    float(made.draw[i]),
+                    float(made.stay[i]),
                 )
             )
         worst = sorted(worst, key=lambda decision: -decision.loss)[:WORST]

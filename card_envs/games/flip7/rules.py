@@ -10,8 +10,8 @@ from numba.extending import register_jitable
 from card_envs.engine.random import popcount, shuffle
 from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
 from card_envs.games.flip7.state import (
-    ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE,
-    GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, NUMBERS, OVER, PICK, PICK_TASK, QUEUE_TASK,
+    ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED,
+    GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, NUMBERS, OVER, PICK, PICK_TASK, QUEUE_TASK,
     ROUND_END_TASK, SEVEN, STAY_TASK, STAYED, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
@@ -377,6 +377,7 @@ def end_round(s):
         elif not s.brutal and s.flipper == seat:
             points += 15
         s.scores[seat] = points
+        s.last_status[seat] = FLIPPED if s.flipper == seat else s.status[seat]
         s.totals[seat] += points
         best = max(best, s.totals[seat])
         for i in range(s.length[seat]):

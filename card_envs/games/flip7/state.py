@@ -24,6 +24,7 @@ DECK_SIZE = sum(COPIES)  # 108
 
 ACTIVE, STAYED, BUSTED = range(3)
 STATUS = ("active", "stayed", "busted")
+FLIPPED = 3  # beside these, how a round may have ended for a seat
 TURN, GIVE, PICK, BONUS, OVER = range(5)
 PHASES = ("turn", "give", "pick", "bonus", "over")
 
@@ -81,6 +82,7 @@ STATE = np.dtype(
         ("deck_size", np.int8),
         ("ordered", np.int8),
         ("status", np.int8, MAX_PLAYERS),
+        ("last_status", np.int8, MAX_PLAYERS),  # at the end of the round finished last, or FLIPPED
         ("void", np.int8, MAX_PLAYERS),  # cards[seat, :void] are a busted line, cards[seat, void:length] the live one
         ("length", np.int8, MAX_PLAYERS),
         ("cards", np.int8, (MAX_PLAYERS, MAX_LINE)),
@@ -89,7 +91,7 @@ STATE = np.dtype(
         ("unseen", np.int8, KINDS),  # cards in the deck by kind
         ("discard", np.int8, KINDS),  # cards in the discard pile by kind
         ("deck", np.int8, DECK_SIZE),
-        ("pad", np.int8, 3),
+        ("pad", np.int8, 7),
     ],
     align=True,
 )
@@ -103,8 +105,8 @@ BOUNDS = {
     "players": (2, MAX_PLAYERS), "to_move": _NO_SEATS, "phase": (0, OVER), "dealer": _SEATS, "turn": _NO_SEATS,
     "flipper": _NO_SEATS, "bonus": _NO_SEATS, "picked_seat": _NO_SEATS, "picked_card": (0, LINE_KINDS - 1),
     "depth": (0, MAX_AGENDA), "queued": (0, MAX_QUEUE), "drawn": (0, DECK_SIZE), "deck_size": (0, DECK_SIZE),
-    "ordered": (0, DECK_SIZE), "status": (0, BUSTED), "void": (0, MAX_LINE), "length": (0, MAX_LINE),
-    "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1), "cards": (0, LINE_KINDS - 1),
-    "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
+    "ordered": (0, DECK_SIZE), "status": (0, BUSTED), "last_status": (0, FLIPPED), "void": (0, MAX_LINE),
+    "length": (0, MAX_LINE), "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1),
+    "cards": (0, LINE_KINDS - 1), "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
     "unseen": (0, max(COPIES)), "discard": (0, max(COPIES)), "deck": (0, KINDS - 1), "shuffles": (0, 2**31 - 1),
 }  # fmt: skip

@@ -137,14 +137,19 @@ def end_deal(s, factor, winners_sum):
 
 
 @register_jitable
-def go_out(s, rank):
+def go_out(s, seat, card):
     """P23: a hand is empty; a last 7 counts three times, a last jack twice."""
+    rank = card % IN_SUIT
+    s.last_out = seat
+    s.last_card = card
     end_deal(s, 3 if rank == SEVEN else 2 if rank == JACK else 1, 0)
 
 
 @register_jitable
 def run_out(s):
     """P24: the stock is empty; the lowest hand wins, all lowest if there are several."""
+    s.last_out = NOBODY
+    s.last_card = NO_CARD
     lowest = sum_hand(s.hands[0])
     for seat in range(1, s.players):
         lowest = min(lowest, sum_hand(s.hands[seat]))
@@ -184,7 +189,7 @@ def play(s, card):
     s.top = card
     s.suit = card // IN_SUIT
     if np.uint64(s.hands[seat]) == EMPTY:
-        go_out(s, rank)
+        go_out(s, seat, card)
     elif s.phase == LEAD:  # P5: no effect
         s.lap -= 1
         pass_on(s, 1)

@@ -44,6 +44,8 @@ STATE = np.dtype(
         ("suit", np.int8),  # the suit to be followed, or NO_SUIT
         ("sevens", np.int8),
         ("direction", np.int8),  # 1 or -1
+        ("last_out", np.int8),  # who went out in the deal finished last, NOBODY if the stock ran out (P24)
+        ("last_card", np.int8),  # and his last card
         ("lap", np.int8),  # first turns under P4 that have still to come
         ("pile_size", np.int8),
         ("drawn", np.int8),
@@ -52,7 +54,6 @@ STATE = np.dtype(
         ("pile", np.int8, DECK_SIZE),
         ("order", np.int8, DECK_SIZE),  # the given order of the next deal's deck
         ("deck", np.int8, DECK_SIZE),
-        ("pad", np.int8, 2),
     ],
     align=True,
 )
@@ -64,6 +65,7 @@ _SETS = (0, (1 << DECK_SIZE) - 1)
 BOUNDS = {
     "players": (2, MAX_PLAYERS), "hands": _SETS, "seen": _SETS, "to_move": (NOBODY, MAX_PLAYERS - 1), "phase": (0, OVER),
     "dealer": _SEATS, "top": (NO_CARD, DECK_SIZE - 1), "suit": (NO_SUIT, 3), "sevens": (0, 4), "direction": (-1, 1),
-    "lap": (0, MAX_PLAYERS), "pile_size": _COUNTS, "drawn": _COUNTS, "deck_size": _COUNTS, "ordered": _COUNTS,
+    "last_out": (NOBODY, MAX_PLAYERS - 1), "last_card": (NO_CARD, DECK_SIZE - 1), "lap": (0, MAX_PLAYERS),
+    "pile_size": _COUNTS, "drawn": _COUNTS, "deck_size": _COUNTS, "ordered": _COUNTS,
     "pile": _CARDS, "order": _CARDS, "deck": _CARDS, "deal": (1, 1_000_000), "finished": (0, 1_000_000),
 }  # fmt: skip

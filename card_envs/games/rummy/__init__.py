@@ -2,7 +2,7 @@
 
 from card_envs.engine.game import Game, Options
 from card_envs.games import french_deck
-from card_envs.games.rummy import actions, check, observation, policies, rules, state, text
+from card_envs.games.rummy import actions, check, metrics, observation, policies, rules, state, text
 
 
 def score_scale(options: Options) -> float:
@@ -27,6 +27,10 @@ GAME = Game(
     action_mask=rules.action_mask,
     observe=observation.observe,
     redeal=rules.redeal,
+    count_action=metrics.count_action,
+    count_deal=metrics.count_deal,
+    count_names=metrics.COUNTS,
+    metrics=metrics.METRICS,
     num_actions=actions.num_actions,
     observation_specs=observation.FIELDS,
     action_string=actions.action_string,

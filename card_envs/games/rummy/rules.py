@@ -161,12 +161,15 @@ def begin_turn(s, seat):
 @register_jitable
 def end_deal(s):
     """R22–R29: score; then the match is over or the next deal begins."""
+    for seat in range(s.players):
+        s.last_laid[seat] = s.points[seat]
+        s.last_caught[seat] = sum_hand(s, seat)
     if s.scoring == LAID:  # R22, R23
         for seat in range(s.players):
-            s.scores[seat] = s.points[seat] - sum_hand(s, seat)
+            s.scores[seat] = s.last_laid[seat] - s.last_caught[seat]
     elif s.scoring == NEGATIVE:  # R28
         for seat in range(s.players):
-            s.scores[seat] = sum_hand(s, seat)
+            s.scores[seat] = s.last_caught[seat]
     else:
         score_positive(s)
     best = -2147483648
@@ -190,13 +193,13 @@ def end_deal(s):
 @register_jitable
 def score_positive(s):
     """R24–R26: the lowest hands share the others' hands, less their own; R24 is the case of an empty hand."""
-    lowest = sum_hand(s, 0)
+    lowest = s.last_caught[0]
     for seat in range(1, s.players):
-        lowest = min(lowest, sum_hand(s, seat))
+        lowest = min(lowest, s.last_caught[seat])
     pool = 0
     winners = 0
     for seat in range(s.players):
-        points = sum_hand(s, seat)
+        points = s.last_caught[seat]
         if points == lowest:
             winners += 1
         elif s.settle == EACH:
@@ -208,7 +211,7 @@ def score_positive(s):
     elif s.settle != EACH:
         pool -= lowest
     for seat in range(s.players):
-        s.scores[seat] = pool // winners if sum_hand(s, seat) == lowest else 0
+        s.scores[seat] = pool // winners if s.last_caught[seat] == lowest else 0
 
 
 @register_jitable

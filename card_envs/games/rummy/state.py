@@ -53,6 +53,8 @@ STATE = np.dtype(
         ("deal", np.int32),
         ("finished", np.int32),
         ("scores", np.int16, MAX_PLAYERS),
+        ("last_laid", np.int16, MAX_PLAYERS),  # in the deal finished last: the points that a player has laid,
+        ("last_caught", np.int16, MAX_PLAYERS),  # and those left in his hand
         ("points", np.int16, MAX_PLAYERS),  # of the cards that a player has laid, aces in the place where they lie (R22)
         ("players", np.int8),
         ("pile", np.int8),
