@@ -180,6 +180,21 @@ def test_more_matches_can_be_added() -> None:
     assert more.report()["results"] == bench("flip7", PLAYERS, matches=800, **SHORT)["results"]
 
 
+def test_what_is_not_asked_for_is_kept() -> None:
+    """A player less, a player more, another number of players: no block is lost on the way, or played twice."""
+    whole = bench("flip7", PLAYERS, matches=60, tables=[2, 3], **SHORT)
+    few = Bench.of("flip7", PLAYERS[:2], matches=60, tables=[2], **SHORT)
+    few.resume(json.loads(json.dumps(whole)))
+    assert few.tasks() == []
+    part = few.report()
+    assert [row["player"] for row in part["results"]["league"]] == ["count3", "random"]
+    assert part["blocks"] == whole["blocks"]
+    again = Bench.of("flip7", PLAYERS, matches=60, tables=[2, 3], **SHORT)
+    again.resume(json.loads(json.dumps(part)))
+    assert again.tasks() == []
+    assert again.report()["results"] == whole["results"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -210,9 +225,12 @@ def test_a_damaged_report_is_refused(network: str) -> None:
     with pytest.raises(ValueError, match=r"has a deal of .* twice"):
         it.resume(twice)
     broken = json.loads(json.dumps(report))
-    broken["blocks"]["players"][network] = "0" * 64
-    with pytest.raises(ValueError, match="was another file then"):
+    broken["blocks"]["players"][network]["sha256"] = "0" * 64
+    with pytest.raises(ValueError, match="was another player or another file then"):
         it.resume(broken)
+    other = Bench.of("flip7", {network: "count3", "random": "random"}, tables=[2], **SHORT)
+    with pytest.raises(ValueError, match="was another player or another file then"):
+        other.resume(report)
     assert report["results"]["players"][0]["kind"] == "checkpoint"
     assert len(report["results"]["players"][0]["sha256"]) == 64
 

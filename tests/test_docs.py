@@ -92,6 +92,9 @@ def test_readme_commands_exist() -> None:
     assert set(re.findall(r"`make ([\w-]+)`", README)) <= set(made)
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
     assert set(re.findall(r"\.\[(\w+)\]", README)) <= set(extras)
+    told = [ROOT / "README.md", *NOTEBOOKS, *(ROOT / "card_envs").rglob("*.py"), *(ROOT / "train").glob("*.py")]
+    named = {extra for file in told for extra in re.findall(r"card-envs\[(\w+)\]", file.read_text(encoding="utf-8"))}
+    assert {"plot", "ray", "render"} <= named <= set(extras)
     seen, modules = set(), set()
     for command in commands():
         if command[:2] == ["python", "-m"]:

@@ -8,7 +8,7 @@ import platform
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -45,6 +45,8 @@ class Bench:
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
+    others: list[dict[str, Any]] = field(default_factory=list)  # blocks of a resumed report that are not asked for, as they are
+    others_players: dict[str, Any] = field(default_factory=dict)  # and whose they are
 
     @classmethod
     def of(
@@ -159,7 +161,7 @@ class Bench:
                 "system": platform.system(),
                 "python": platform.python_implementation(),
             },
-            "blocks": self.identity() | {"shards": self._shards()},
+            "blocks": self._blocks(),
         }
 
     def _speeds(self) -> dict[str, dict[str, float | None]]:
@@ -176,12 +178,17 @@ class Bench:
             for n, by in sorted(spent.items())
         }
 
+    def _blocks(self) -> dict[str, Any]:
+        identity = self.identity()
+        return identity | {"players": self.others_players | identity["players"], "shards": self._shards()}
+
     def _shards(self) -> list[dict[str, Any]]:
-        return [
+        mine = [
             {"players": n, "lineup": list(lineup), "shards": [shard.as_json() for _, shard in sorted(by.items())]}
             for (n, lineup), by in sorted(self.benchmark.shards.items())
             if by
         ]
+        return sorted([*mine, *self.others], key=lambda entry: (entry["players"], entry["lineup"]))
 
     def identity(self) -> dict[str, Any]:
         """What must agree for blocks to be continued."""
@@ -193,11 +200,16 @@ class Bench:
             "options": self.options,
             "deal_list": self.deal_list,
             "seed": self.seed,
-            "players": {name: identify_player(spec, game)["sha256"] for name, spec in specs.items()},
+            "players": {
+                name: {"spec": spec if isinstance(spec, str) else None, "sha256": identify_player(spec, game)["sha256"]}
+                for name, spec in specs.items()
+            },
         }
 
     def resume(self, report: Mapping[str, Any], source: str = "the report") -> None:
-        """Take over the blocks of an earlier report of the same players, game, options, deals and package.
+        """Take over the blocks of an earlier report of the same game, options, deals and package.
+
+        Those of players or numbers of players that are not asked for here go into the new report as they are.
 
         Raises:
             ValueError: names the first thing that differs.
@@ -214,11 +226,14 @@ class Bench:
         for key in ("game", "package", "options", "deal_list", "seed"):
             if blocks.get(key) != mine[key]:
                 raise ValueError(f"{source}: its {key} is {blocks.get(key)!r}, but here it is {mine[key]!r}")
-        for name, sha in mine["players"].items():
-            if theirs.get(name, sha) != sha:
-                raise ValueError(f"{source}: {name} was another file then (SHA-256 {theirs[name]})")
+        for name, player in mine["players"].items():
+            if theirs.get(name, player) != player:
+                raise ValueError(f"{source}: {name} was another player or another file then: {theirs[name]}")
         for n, lineup, shards in entries:
-            if n in self.benchmark.tables and set(lineup) <= set(self.benchmark.roster):
+            if n not in self.benchmark.tables or not set(lineup) <= set(self.benchmark.roster):
+                self.others.append({"players": n, "lineup": list(lineup), "shards": shards})
+                self.others_players |= {name: theirs.get(name) for name in lineup}
+            else:
                 counts = len(measures_of(self.benchmark.game).names)
                 read = sorted((Shard.from_json(data, len(set(lineup)), counts) for data in shards), key=lambda s: s.first)
                 if any(one.end > other.first for one, other in pairwise(read)):

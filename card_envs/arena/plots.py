@@ -1,4 +1,4 @@
-"""Pictures of a report, made from its JSON alone. Needs matplotlib (the extra ``bench``)."""
+"""Pictures of a report, made from its JSON alone. Needs matplotlib (the extra ``plot``)."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def bench(
     if resume is not None:
         bench.resume(read_report(resume), str(resume))
     if plot is not None and find_spec("matplotlib") is None:
-        raise ValueError("matplotlib is not installed: pip install 'card-envs[bench]' brings it")
+        raise ValueError("matplotlib is not installed: pip install 'card-envs[plot]' brings it")
     if plot is not None and plot.suffix not in FORMATS:
         raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
     target = json or resume

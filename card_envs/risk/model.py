@@ -6,13 +6,14 @@ Solo means that Swap, Steal, Discard and being given cards are left out: :data:`
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import unknown
+from card_envs.engine.game import Field, unknown
 from card_envs.engine.table import Table
 from card_envs.games.flip7 import GAME
 from card_envs.games.flip7.state import (
@@ -241,7 +242,7 @@ class View:
     @classmethod
     def of(cls, observation: NDArray[np.float32], options: dict[str, bool | int | str]) -> View:
         """Read observations, float32 [n, D]."""
-        fields = GAME.observation_fields(options)
+        fields = _fields(tuple(options.items()))
 
         def read(name: str) -> NDArray[np.int64]:
             field = fields[name]
@@ -271,6 +272,12 @@ class View:
             pair_counts_twice=bool(self.options["pair_counts_twice"]),
             brutal=bool(self.options["brutal"]),
         )
+
+
+@cache
+def _fields(options: tuple[tuple[str, bool | int | str], ...]) -> Mapping[str, Field]:
+    """Where the observation's fields lie: asked for at every decision."""
+    return GAME.observation_fields(dict(options))
 
 
 def positions_of(table: Table) -> list[tuple[str, Position]]:
