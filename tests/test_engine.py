@@ -269,6 +269,7 @@ def test_copies_in_mid_game_go_on_alike(game: str, copied: Callable[[Any], Any],
     assert twin.state() == table.state()
     assert twin.rewards.tolist() == table.rewards.tolist()
     assert twin.deals == table.deals
+    assert twin.endings == table.endings
     assert twin.record() == table.record()
 
 
@@ -560,6 +561,7 @@ def test_a_record_replays_to_the_same_match(game: str, options: dict[str, Any], 
     again = card_envs.replay(through_json(table.record()))
     assert again.state() == table.state()
     assert again.deals == table.deals
+    assert again.endings == table.endings
     assert again.rewards.tolist() == table.rewards.tolist()
     assert set(table.record()) == {"format", "game", "version", "options", "identity", "deck", "actions"}
 
@@ -653,6 +655,8 @@ def test_a_corrupted_start_is_refused(game: str) -> None:
             print(what, card_envs.replay({**record, "start": start}))
     with pytest.raises(ValueError, match="deals"):
         card_envs.replay({**record, "start": {**record["start"], "deals": [[1]]}})
+    with pytest.raises(ValueError, match="endings"):
+        card_envs.replay({**record, "start": {**record["start"], "endings": ["one too many"]}})
     assert card_envs.replay(record).state() == table.state()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -97,6 +98,21 @@ def tell_deals(table: Table, counts: Counts) -> None:
                 mine["points"] = sum(scores)
 
 
+def tell_endings(table: Table, counts: Counts) -> None:
+    """The endings in words say the same: who went out or flipped 7, and with what; who busted."""
+    words = " | ".join(table.endings)
+    for seat, mine in enumerate(counts):
+        if table.game.name == "flip7":
+            busted = [re.findall(r"\d+", part) for part in re.findall(r"seats? ([\d, and]+) busted", words)]
+            assert sum(str(seat) in seats for seats in busted) == mine["busts"]
+            assert len(re.findall(rf"seat {seat} flips 7", words)) == mine["flips"]
+        else:
+            assert len(re.findall(rf"seat {seat} goes out", words)) == mine["outs"]
+            assert len(re.findall(rf"seat {seat} goes out with 7. \(points × 3\)", words)) == mine["sevens"]
+            assert len(re.findall(rf"seat {seat} goes out with J. \(points × 2\)", words)) == mine["jacks"]
+            assert words.count("the stock runs out") == mine["stock_outs"]
+
+
 class Counting:
     """What the game counts of a table's match: ``counts`` int64 [players, C] by seat."""
 
@@ -132,6 +148,8 @@ def test_counts_are_what_the_reference_tells(name: str, interpreted: bool, seed:
             reference.play(action)
         counting.before(0)
         tell_deals(table, told)
+        assert len(table.endings) == len(table.deals)
+        tell_endings(table, told)
         for seat, mine in enumerate(told):
             story = f"{name} {options}, match {(seed, 7, match)}, seat {seat}"
             assert counting.of(seat) == {key: mine[key] for key in table.game.count_names}, story

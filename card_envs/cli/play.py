@@ -88,8 +88,8 @@ def play_match(table: Table, players: list[Player], names: list[str]) -> None:
         table.play(action)
         if not isinstance(players[mover], Human):
             print(f"seat {mover} ({names[mover]}): {action}")
-        for scores in table.deals[deals:]:
-            print(f"deal {len(table.deals)}: scores {scores}, totals {table.scores}")
+        for scores, ending in zip(table.deals[deals:], table.endings[deals:], strict=True):
+            print(f"deal {len(table.deals)}: {ending}; scores {scores}, totals {table.scores}")
     print(f"\n{table}")
     print(f"seed {table.identity[0]}")
 

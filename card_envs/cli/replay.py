@@ -38,8 +38,8 @@ def replay(
         print(f"{number:4}  seat {table.to_move}: {action}")
         deals = len(table.deals)
         table.play(action)
-        for scores in table.deals[deals:]:
-            print(f"      deal {len(table.deals)}: scores {scores}, totals {table.scores}")
+        for scores, ending in zip(table.deals[deals:], table.endings[deals:], strict=True):
+            print(f"      deal {len(table.deals)}: {ending}; scores {scores}, totals {table.scores}")
     print(f"\n{table}")
 
 

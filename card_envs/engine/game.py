@@ -214,6 +214,7 @@ class Game:
     action_string: Callable[[int, int, int], str]  # (index, seat, players)
     action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is no action at all
     details: Callable[[Any, Options], dict[str, Any]]  # the game's own keys of Table.state()
+    ending: Callable[[Any], str]  # in words, how the deal finished last has ended
     score_scale: Callable[[Options], float]  # of reward="score"; negative where the lowest total wins
     presets: Mapping[str, Options]  # option ``variant`` -> values of other options; empty where there are none
     policies: tuple[Policy, ...]

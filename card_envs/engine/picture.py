@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -93,10 +93,15 @@ class Picture:
 def result(state: dict[str, Any], deal: str = "deal") -> str:
     """How a match ended, in words; ``deal`` is the game's word for one."""
     winners = state["winners"]
-    names = " and ".join(filter(None, [", ".join(map(str, winners[:-1])), str(winners[-1])]))
-    verb = f"seats {names} share the win" if len(winners) > 1 else f"seat {names} wins"
+    verb = f"{seats_in_words(winners)} share the win" if len(winners) > 1 else f"{seats_in_words(winners)} wins"
     cut = f"cut off after {deal} {state['deal']}: " if state["truncated"] else ""
     return f"over: {cut}{verb} with {state['totals'][winners[0]]} points"
+
+
+def seats_in_words(seats: Sequence[int]) -> str:
+    """``[2]`` → "seat 2", ``[0, 1, 3]`` → "seats 0, 1 and 3"."""
+    names = " and ".join(filter(None, [", ".join(map(str, seats[:-1])), str(seats[-1])]))
+    return f"seat{'s' * (len(seats) > 1)} {names}"
 
 
 def _wrap(text: str, width: int) -> list[str]:

@@ -32,6 +32,7 @@ def make_record(table: Table) -> dict[str, Any]:
             "state": base64.b64encode(table.start.state).decode("ascii"),
             "decisions": table.start.decisions,
             "deals": table.start.deals,
+            "endings": table.start.endings,
         }
     return record | {"actions": list(table.actions)}
 
@@ -61,8 +62,8 @@ def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
 
 def _start(game: Game, data: object, table: Table) -> Start:
     """The start of a table that was redealt. Compiled code trusts its state, so a foreign one is checked."""
-    if not isinstance(data, Mapping) or not {"state", "decisions", "deals"} <= data.keys():
-        raise ValueError("record: start is no object with state, decisions and deals")
+    if not isinstance(data, Mapping) or not {"state", "decisions", "deals", "endings"} <= data.keys():
+        raise ValueError("record: start is no object with state, decisions, deals and endings")
     try:
         states = from_bytes(base64.b64decode(str(data["state"]), validate=True), game.state_dtype)
     except (binascii.Error, ValueError) as error:
@@ -81,7 +82,10 @@ def _start(game: Game, data: object, table: Table) -> Start:
     deals, decisions = data["deals"], data["decisions"]
     if not isinstance(decisions, int) or decisions < 0 or not _is_scores(deals, table.players):
         raise ValueError("record: start needs decisions, a number, and deals, the scores of each finished deal per seat")
-    return Start(states.tobytes(), decisions, [list(scores) for scores in deals])
+    endings = data["endings"]
+    if not isinstance(endings, list) or len(endings) != len(deals):
+        raise ValueError("record: start needs endings, a text for each finished deal")
+    return Start(states.tobytes(), decisions, [list(scores) for scores in deals], list(map(str, endings)))
 
 
 def _is_scores(deals: object, players: int) -> bool:

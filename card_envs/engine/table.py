@@ -38,6 +38,7 @@ class Start:
     state: bytes
     decisions: int  # made in the match before
     deals: list[list[int]]  # finished before
+    endings: list[str]  # of those
 
 
 class Table:
@@ -103,6 +104,7 @@ class Table:
         self.start: Start | None = None
         """What :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
+        self._endings: list[str] = []
 
     def _look(self) -> None:
         self._row: Any = rows.row_class(self.game.state_dtype)(self._batch._states, 0)  # type: ignore[call-arg]
@@ -132,6 +134,11 @@ class Table:
     def deals(self) -> list[list[int]]:
         """The scores per seat of every finished deal."""
         return copy.deepcopy(self._deals)
+
+    @property
+    def endings(self) -> list[str]:
+        """How each of the :attr:`deals` has ended, in words."""
+        return list(self._endings)
 
     @property
     def batch(self) -> Batch:
@@ -230,13 +237,14 @@ class Table:
         if self._row.finished != finished:
             batch.give_order()
             self._deals.append([self._row.scores[seat] for seat in range(self.players)])
+            self._endings.append(self.game.ending(self._row))
 
     def clone(self) -> Table:
         """An independent copy with the same future."""
         other = copy.copy(self)
         other._batch = self._batch.clone()
         other.actions = list(self.actions)
-        other._deals = self.deals
+        other._deals, other._endings = self.deals, self.endings
         other._look()
         return other
 
@@ -253,12 +261,12 @@ class Table:
         rows.raw(self._batch._states)[:] = rows.raw(rows.from_bytes(start.state, self.game.state_dtype))
         self._batch._identity[0, loops.DECISION] = start.decisions
         self._batch.look()
-        self._deals = copy.deepcopy(start.deals)
+        self._deals, self._endings = copy.deepcopy(start.deals), list(start.endings)
         self._restarted()
 
     def _restarted(self) -> None:
         decisions = int(self._batch._identity[0, loops.DECISION])
-        self.start = Start(self._batch._states.tobytes(), decisions, self.deals)
+        self.start = Start(self._batch._states.tobytes(), decisions, self.deals, self.endings)
         self.order, self.later_orders = [], []
         self.actions = []
 

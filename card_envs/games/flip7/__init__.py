@@ -28,6 +28,7 @@ GAME = Game(
     action_string=actions.action_string,
     action_index=actions.action_index,
     details=text.details,
+    ending=text.ending,
     score_scale=lambda options: 1.0 / int(options["target"]),
     presets={},
     policies=policies.POLICIES,

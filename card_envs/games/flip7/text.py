@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from card_envs.engine.game import Options
-from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone, result
+from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone, result, seats_in_words
 from card_envs.games.flip7.rules import append, line_score
 from card_envs.games.flip7.state import (
-    ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
+    ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
     NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATE, STATUS, STAY_TASK, STAYED, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
@@ -54,6 +54,14 @@ def _open(s: Any, agenda: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         elif task == PICK_TASK:
             opened.append({"card": CARDS[card], "receiver": seat, "queue": []})
     return opened[::-1]
+
+
+def ending(s: Any) -> str:
+    """How the round finished last has ended."""
+    by_end = {end: [seat for seat in range(s.players) if s.last_status[seat] == end] for end in (BUSTED, FLIPPED)}
+    parts = [f"{seats_in_words(by_end[FLIPPED])} flips 7"] if by_end[FLIPPED] else []
+    parts += [f"{seats_in_words(by_end[BUSTED])} busted"] if by_end[BUSTED] else []
+    return ", ".join(parts) or "everybody stayed"
 
 
 # ---- the picture

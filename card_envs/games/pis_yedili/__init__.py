@@ -29,6 +29,7 @@ GAME = Game(
     action_string=actions.action_string,
     action_index=actions.action_index,
     details=text.details,
+    ending=text.ending,
     score_scale=lambda options: -0.01,
     presets={},
     policies=policies.POLICIES,

@@ -6,8 +6,8 @@ from typing import Any
 
 from card_envs.engine.game import Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
-from card_envs.games.french_deck import CARDS, SUITS, card, names, row
-from card_envs.games.pis_yedili.state import NO_SUIT
+from card_envs.games.french_deck import CARDS, IN_SUIT, JACK, SEVEN, SUITS, card, names, row
+from card_envs.games.pis_yedili.state import NO_SUIT, NOBODY
 
 TITLE = "Pis Yedili"
 QUESTIONS = {
@@ -18,6 +18,7 @@ QUESTIONS = {
     "suit": "name a suit",
     "ace": "play a second card, or pass",
 }
+TIMES = {SEVEN: " (points × 3)", JACK: " (points × 2)"}  # P23
 SUIT_NAMES = dict(zip(SUITS, ("clubs", "diamonds", "hearts", "spades"), strict=True))
 
 
@@ -30,6 +31,14 @@ def details(s: Any, options: Options) -> dict[str, Any]:
         "sevens": s.sevens,
         "direction": s.direction,
     }
+
+
+def ending(s: Any) -> str:
+    """How the deal finished last has ended."""
+    if s.last_out == NOBODY:
+        return "the stock runs out"
+    times = TIMES.get(s.last_card % IN_SUIT, "")
+    return f"seat {s.last_out} goes out with {CARDS[s.last_card]}{times}"
 
 
 def picture(state: dict[str, Any]) -> Picture:

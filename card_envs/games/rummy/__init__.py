@@ -36,6 +36,7 @@ GAME = Game(
     action_string=actions.action_string,
     action_index=actions.action_index,
     details=text.details,
+    ending=text.ending,
     score_scale=score_scale,
     policies=policies.POLICIES,
     aliases=policies.ALIASES,

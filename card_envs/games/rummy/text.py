@@ -28,6 +28,12 @@ def details(s: Any, options: Options) -> dict[str, Any]:
     }
 
 
+def ending(s: Any) -> str:
+    """How the deal finished last has ended."""
+    out = [seat for seat in range(s.players) if s.last_caught[seat] == 0]
+    return f"seat {out[0]} goes out" if out else "nobody goes out"
+
+
 def _meld(s: Any, i: int) -> dict[str, Any]:
     of, low, high = s.meld_of[i], s.meld_low[i], s.meld_high[i]
     if s.meld_kind[i] == SET:
