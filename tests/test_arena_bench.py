@@ -169,6 +169,22 @@ def test_cut_short_and_resumed_is_played_through(after: int) -> None:
     assert again.report()["results"] == whole["results"]
 
 
+def test_gaps_are_filled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C may come when a later shard has been played and one before it has not."""
+    whole = bench("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
+    monkeypatch.setattr("card_envs.arena.shard.BLOCKS_BUILT_IN", 7)
+    it = Bench.of("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
+    tasks = it.tasks()
+    it.benchmark.play(tasks[3::4], Threads(it.benchmark.roster), lambda matches: None)
+    monkeypatch.setattr("card_envs.arena.shard.BLOCKS_BUILT_IN", 256)
+    again = Bench.of("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
+    again.resume(json.loads(json.dumps(it.report())))
+    assert sum(task.matches for task in again.tasks()) == 2 * 180 - sum(task.matches for task in tasks[3::4])
+    again.play(Threads(again.benchmark.roster))
+    assert again.report()["results"] == whole["results"]
+    assert again.report()["blocks"] == whole["blocks"]
+
+
 def test_more_matches_can_be_added() -> None:
     """From 150 deals to 200: those that are new are played, whatever the shards were."""
     first = Bench.of("flip7", PLAYERS, matches=600, **SHORT)

@@ -195,15 +195,15 @@ FIRM = {"flip7": ["count3", "sum26"], "pis_yedili": ["high", "full"], "rummy": [
 
 @pytest.mark.parametrize("name", GAMES)
 def test_a_benchmark_measures_the_matches_of_its_deals(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of two players the rotations are A against B and B against A: the same matches at tables, counted one by one."""
+    """At a table of three: one A in each seat among B, and one B among A. The same matches at tables, counted one by one."""
     monkeypatch.setattr("card_envs.arena.shard.APPRAISED", 2)
     game, deals = card_envs.game(name), 5
     a, b = FIRM[name]
-    report = bench(name, [a, b], tables=[2], matches=2 * deals, seed=seed)
+    report = bench(name, [a, b], tables=[3], matches=3 * deals, seed=seed)
     total: dict[str, Counter[str]] = {a: Counter(), b: Counter()}
     for deal in range(deals):
-        for seating in ([a, b], [b, a]):
-            table = card_envs.table(name, seed=(list_seed("report", seed), deal, 0), players=2)
+        for seating in ([a, b, b], [b, a, b], [b, b, a], [b, a, a], [a, b, a], [a, a, b]):
+            table = card_envs.table(name, seed=(list_seed("report", seed), deal, 0), players=3)
             players, counting = [resolve(spec, game) for spec in seating], Counting(table)
             while table.to_move is not None:
                 [action] = players[table.to_move].act(Decisions.at(table))
