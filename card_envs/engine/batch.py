@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine import loops, rows
 from card_envs.engine.compiled import direct, loops_of
 from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue, unknown
-from card_envs.engine.random import REDEAL, match_key, stream
+from card_envs.engine.random import PLAYERS, REDEAL, match_key, stream
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
@@ -214,6 +214,48 @@ class Batch:
         )
         self.look()
         return ended, wins
+
+    def rollout(
+        self,
+        actions: ArrayLike,
+        policy: str = "random",
+        parameters: NDArray[np.float64] | None = None,
+        *,
+        until: str = "match",
+        seeds: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Play an action in every row, then on by one built-in policy in all seats, in one compiled call.
+
+        For search: of copies (:meth:`gather`) that were dealt anew (:meth:`redeal`), the mean says what the action is worth.
+
+        Args:
+            actions: an integer array [size], legal ones.
+            policy, parameters: the policy and its parameters, float64; by default none.
+            until: ``"match"``, or ``"deal"``: the end of the deal that is being played.
+            seeds: an integer array [size]: from here on the policy draws its choices in row i from ``seeds[i]``, instead of the
+                match's own stream for players.
+
+        Returns:
+            What it brings each seat, float64 [size, players]: of a match ``reward="win"``, of a deal ``reward="margin"``.
+
+        Raises:
+            IllegalAction, ValueError: as :meth:`step`; an unknown policy.
+        """
+        self._actions[:] = self._integers(actions, "actions")
+        whole_match = check_choice("until", until, ("match", "deal")) == "match"
+        illegal = np.flatnonzero(~self._legal(self._actions, self._rows))
+        if len(illegal):
+            raise IllegalAction(self._explain(illegal))
+        if seeds is not None:
+            with np.errstate(over="ignore"):
+                self._keys[:] = stream(match_key(self._integers(seeds, "seeds").astype(np.uint64), 0, 0), PLAYERS)
+        values = np.zeros((self.size, self.players))
+        self._loops.rollout(policy)(
+            self._states, self._identity, self._keys, self._rows, self._actions, whole_match, self._scale, self._mask,
+            self._words, np.empty(0) if parameters is None else parameters, values,
+        )  # fmt: skip
+        self.look()
+        return values
 
     # -- looking, copying
 

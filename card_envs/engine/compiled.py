@@ -156,6 +156,7 @@ class Loops:
         self.sort = self._make(loops.sort_loop(game))
         self._choose: dict[str, Callable[..., Any]] = {}
         self._playout: dict[str, Callable[..., Any]] = {}
+        self._rollout: dict[str, Callable[..., Any]] = {}
 
     def _policy(self, name: str) -> Policy:
         for policy in self._game.policies:
@@ -172,6 +173,11 @@ class Loops:
         if policy not in self._playout:
             self._playout[policy] = self._make(loops.playout_loop(self._game, self._policy(policy)))
         return self._playout[policy]
+
+    def rollout(self, policy: str) -> Callable[..., Any]:
+        if policy not in self._rollout:
+            self._rollout[policy] = self._make(loops.rollout_loop(self._game, self._policy(policy)))
+        return self._rollout[policy]
 
 
 @cache

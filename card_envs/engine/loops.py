@@ -269,3 +269,35 @@ def playout_loop(game: Game, policy: Policy) -> Loop:
         return ended
 
     return Loop(f"playout_{policy.name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))
+
+
+def rollout_loop(game: Game, policy: Policy) -> Loop:
+    """Play one action in every row, then on by one built-in player in all seats, until the match or the deal is over.
+
+    ``values[r]`` gets what that pays each seat: of a whole match the shares of the win, of a deal the margins.
+    """
+    play, action_mask, choose, reads_mask = game.step, game.action_mask, policy.choose, policy.reads_mask
+
+    def rollout(states, identity, keys, rows, actions, whole_match, scale, mask, words, parameters, values):
+        for n in range(len(rows)):
+            r = rows[n]
+            s = states[r]
+            finished = s.finished
+            action = actions[r]
+            while True:
+                identity[r, DECISION] += 1
+                play(s, action)
+                if s.over or (not whole_match and s.finished != finished):
+                    break
+                if reads_mask:
+                    for w in range(words.shape[1]):
+                        words[r, w] = 0
+                    action_mask(s, mask[r])
+                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
+            if whole_match:
+                pay_win(s, scale, values[r])
+            else:
+                pay_score(s, True, scale, values[r])
+        return 0
+
+    return Loop(f"rollout_{policy.name}", rollout, (play, action_mask, choose, decision_key, pay_win, pay_score))

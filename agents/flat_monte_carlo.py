@@ -1,0 +1,75 @@
+"""Flat Monte Carlo: try each legal action on many redeals of what cannot be known, play on by a built-in policy, take the best.
+
+``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other, from the checkout's folder. Sequential
+halving (Karnin, Koren and Somekh 2013) spends the rollouts: all actions get some, the better half more, until one is left.
+"""
+
+from __future__ import annotations
+
+from math import ceil, log2
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.engine.table import Table
+from card_envs.players import Decisions, resolve
+from card_envs.players.player import BuiltIn
+
+
+class FlatMonteCarlo:
+    """Searches one move deep.
+
+    Every action is tried on the same redeals, with the same streams for the players of the rollout: so what they are compared
+    by is the action more than the luck.
+
+    Args:
+        rollouts: for a decision, at least one for each legal action in each round of the halving.
+        policy: the built-in player that all seats play on by; ``None``: the game's default opponent.
+        until: ``"match"``: the share of the win is what counts; ``"deal"``: the margin of the deal being played.
+    """
+
+    def __init__(self, rollouts: int = 400, policy: str | None = None, until: str = "match", caution: float = 1.0) -> None:
+        if isinstance(rollouts, bool) or not isinstance(rollouts, int) or rollouts < 1:
+            raise ValueError(f"rollouts = {rollouts!r}: allowed is a whole number from 1")
+        self.rollouts = rollouts
+        self.policy = policy
+        self.until = until
+        self.caution = caution
+
+    def act(self, decisions: Decisions) -> NDArray[np.int64]:
+        player = resolve(self.policy or decisions.game.default_opponent, decisions.game, decisions.options)
+        if not isinstance(player, BuiltIn):
+            raise ValueError(f"policy = {self.policy!r}: rollouts need a built-in player of {decisions.game.name}")
+        actions = player.act(decisions)
+        searched = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
+        if len(searched):
+            tables = decisions.tables()
+            for row in searched:
+                seed = int(decisions.key[row] >> np.uint64(2))
+                actions[row] = self.search(tables[row], int(decisions.seat[row]), player, int(actions[row]), seed)
+        return actions
+
+    def search(self, table: Table, seat: int, player: BuiltIn, usual: int, seed: int) -> int:
+        """The index of an action for ``seat``, who is to move at ``table``: ``usual``, or one that is clearly better."""
+        left = np.flatnonzero(table.action_mask())
+        values = np.empty((0, len(left)))  # [redeal, action]
+        rounds = ceil(log2(len(left)))
+        for number in range(rounds):
+            redeals = max(1, self.rollouts // (rounds * len(left)))
+            worlds = table.batch.gather(np.zeros(redeals, np.int64))
+            worlds.redeal(seat, seed + number)
+            rows = np.repeat(np.arange(redeals), len(left))
+            paid = worlds.gather(rows).rollout(
+                np.tile(left, redeals), player.policy.name, player.parameters, until=self.until, seeds=seed + number + rows
+            )
+            values = np.concatenate([values, paid[:, seat].reshape(redeals, len(left))])
+            ranks = np.argsort(np.argsort(-values.mean(axis=0), kind="stable"))
+            keep = (ranks < ceil(len(left) / 2)) | (left == usual)
+            left, values = left[keep], values[:, keep]
+        ahead = values - values[:, left == usual]
+        best = int(ahead.mean(axis=0).argmax())
+        error = ahead[:, best].std() / len(ahead) ** 0.5
+        return int(left[best]) if ahead[:, best].mean() > self.caution * error else usual
+
+    def __repr__(self) -> str:
+        return f"<player FlatMonteCarlo({self.rollouts}, {self.policy!r}, {self.until!r})>"
