@@ -1,7 +1,9 @@
 """Flat Monte Carlo: try each legal action on many redeals of what cannot be known, play on by a built-in policy, take the best.
 
 ``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other, from the checkout's folder. Sequential
-halving (Karnin, Koren and Somekh 2013) spends the rollouts: all actions get some, the better half more, until one is left.
+halving (Karnin, Koren and Somekh 2013) spends the rollouts: all actions get some, the better half more, until one is left
+beside the action that the policy itself would take. That one is played unless the other is clearly better, so that the
+noise of few rollouts costs little (the rollout algorithm of Tesauro and Galperin 1996, with a test).
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ class FlatMonteCarlo:
     by is the action more than the luck.
 
     Args:
-        rollouts: for a decision, at least one for each legal action in each round of the halving.
+        rollouts: for a decision; two for each legal action in each round of the halving at least.
         policy: the built-in player that all seats play on by; ``None``: the game's default opponent.
         until: ``"match"``: the share of the win is what counts; ``"deal"``: the margin of the deal being played.
+        caution: how many standard errors another action must be ahead of the policy's own.
     """
 
-    def __init__(self, rollouts: int = 400, policy: str | None = None, until: str = "match", caution: float = 1.0) -> None:
+    def __init__(self, rollouts: int = 400, policy: str | None = None, until: str = "match", caution: float = 2.0) -> None:
         if isinstance(rollouts, bool) or not isinstance(rollouts, int) or rollouts < 1:
             raise ValueError(f"rollouts = {rollouts!r}: allowed is a whole number from 1")
         self.rollouts = rollouts
@@ -55,7 +58,7 @@ class FlatMonteCarlo:
         values = np.empty((0, len(left)))  # [redeal, action]
         rounds = ceil(log2(len(left)))
         for number in range(rounds):
-            redeals = max(1, self.rollouts // (rounds * len(left)))
+            redeals = max(2, self.rollouts // (rounds * len(left)))
             worlds = table.batch.gather(np.zeros(redeals, np.int64))
             worlds.redeal(seat, seed + number)
             rows = np.repeat(np.arange(redeals), len(left))
@@ -68,8 +71,8 @@ class FlatMonteCarlo:
             left, values = left[keep], values[:, keep]
         ahead = values - values[:, left == usual]
         best = int(ahead.mean(axis=0).argmax())
-        error = ahead[:, best].std() / len(ahead) ** 0.5
+        error = ahead[:, best].std(ddof=1) / len(ahead) ** 0.5
         return int(left[best]) if ahead[:, best].mean() > self.caution * error else usual
 
     def __repr__(self) -> str:
-        return f"<player FlatMonteCarlo({self.rollouts}, {self.policy!r}, {self.until!r})>"
+        return f"<player FlatMonteCarlo({self.rollouts}, {self.policy!r}, {self.until!r}, {self.caution})>"

@@ -54,6 +54,10 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
                 )
             else:
                 assert sorted(its["deck"]) == sorted(mine["deck"]), story
+            seed_again, again = rng.randrange(2**63), table.clone()
+            other.redeal(seat, seed_again)
+            again.redeal(seat, seed_again)
+            assert other.batch._states.tobytes() == again.batch._states.tobytes(), f"a trace of what was hidden: {story}"
     assert changed["checked"] > 10
     hidden = [key for key in HIDDEN if key in table.state()]
     assert all(changed[key] > 0.8 * changed["checked"] for key in hidden), changed

@@ -184,9 +184,20 @@ class Batch:
         for array, dtype in expected:
             if array.dtype != dtype or not array.flags.c_contiguous:
                 raise TypeError(f"choose: a contiguous array of {dtype.__name__} is expected, got {array.dtype}")
+        self._parameters(policy, parameters)
         choose = self._choosers.get(policy) or self._loops.choose(policy)
         choose(self._states, self._identity, self._keys, which, who, index, self._words, parameters, actions)
         self._choosers[policy] = direct(choose)
+
+    def _parameters(self, policy: str, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
+        """The policy's parameters: those given, of which compiled code trusts that they are all there, or the defaults."""
+        defaults = self.game.policy(policy).defaults
+        if given is None:
+            return np.array([*defaults.values()], np.float64)
+        if given.shape != (len(defaults),):
+            names = f" ({', '.join(defaults)})" if defaults else ""
+            raise ValueError(f"{policy} takes {len(defaults)} parameters{names}, an array of shape {given.shape} is given")
+        return given
 
     def playout(
         self, steps: int, policy: str = "random", parameters: NDArray[np.float64] | None = None
@@ -197,7 +208,7 @@ class Batch:
         their ``reward="win"`` for each seat, float64 [players]. ``observation`` and ``action_mask`` are those of the end.
         """
         wins = np.zeros(self.players)
-        parameters = np.empty(0) if parameters is None else parameters
+        parameters = self._parameters(policy, parameters)
         playout = self._loops.playout(policy)
         ended = playout(
             self._states,
@@ -230,7 +241,7 @@ class Batch:
 
         Args:
             actions: an integer array [size], legal ones.
-            policy, parameters: the policy and its parameters, float64; by default none.
+            policy, parameters: the policy, and its parameters, float64; by default its own.
             until: ``"match"``, or ``"deal"``: the end of the deal that is being played.
             seeds: an integer array [size]: from here on the policy draws its choices in row i from ``seeds[i]``, instead of the
                 match's own stream for players.
@@ -242,6 +253,7 @@ class Batch:
             IllegalAction, ValueError: as :meth:`step`; an unknown policy.
         """
         self._actions[:] = self._integers(actions, "actions")
+        parameters = self._parameters(policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
         illegal = np.flatnonzero(~self._legal(self._actions, self._rows))
         if len(illegal):
@@ -252,7 +264,7 @@ class Batch:
         values = np.zeros((self.size, self.players))
         self._loops.rollout(policy)(
             self._states, self._identity, self._keys, self._rows, self._actions, whole_match, self._scale, self._mask,
-            self._words, np.empty(0) if parameters is None else parameters, values,
+            self._words, parameters, values,
         )  # fmt: skip
         self.look()
         return values

@@ -21,7 +21,7 @@ import numpy as np
 from numba.core import event
 
 from card_envs.engine import loops
-from card_envs.engine.game import Game, Policy, unknown
+from card_envs.engine.game import Game
 from card_envs.engine.loops import Loop
 from card_envs.engine.rows import Rows
 
@@ -158,25 +158,19 @@ class Loops:
         self._playout: dict[str, Callable[..., Any]] = {}
         self._rollout: dict[str, Callable[..., Any]] = {}
 
-    def _policy(self, name: str) -> Policy:
-        for policy in self._game.policies:
-            if policy.name == name:
-                return policy
-        raise unknown(f"policy of {self._game.name}", name, [policy.name for policy in self._game.policies])
-
     def choose(self, policy: str) -> Callable[..., Any]:
         if policy not in self._choose:
-            self._choose[policy] = self._make(loops.choose_loop(self._game, self._policy(policy)))
+            self._choose[policy] = self._make(loops.choose_loop(self._game, self._game.policy(policy)))
         return self._choose[policy]
 
     def playout(self, policy: str) -> Callable[..., Any]:
         if policy not in self._playout:
-            self._playout[policy] = self._make(loops.playout_loop(self._game, self._policy(policy)))
+            self._playout[policy] = self._make(loops.playout_loop(self._game, self._game.policy(policy)))
         return self._playout[policy]
 
     def rollout(self, policy: str) -> Callable[..., Any]:
         if policy not in self._rollout:
-            self._rollout[policy] = self._make(loops.rollout_loop(self._game, self._policy(policy)))
+            self._rollout[policy] = self._make(loops.rollout_loop(self._game, self._game.policy(policy)))
         return self._rollout[policy]
 
 

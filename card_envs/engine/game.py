@@ -248,6 +248,13 @@ class Game:
         """The numbers of players that can sit at a table."""
         return range(self.options[0].low, self.options[0].high + 1)
 
+    def policy(self, name: str) -> Policy:
+        """The built-in policy of this name; ``ValueError`` names those that there are."""
+        for policy in self.policies:
+            if policy.name == name:
+                return policy
+        raise unknown(f"policy of {self.name}", name, [policy.name for policy in self.policies])
+
     def resolve(self, options: Options) -> dict[str, OptionValue]:
         """All options with their values; ``variant`` names a preset. ``ValueError`` for one that is unknown or out of range."""
         table = {option.name: option for option in self.options}

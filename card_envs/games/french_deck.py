@@ -8,7 +8,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.picture import Card
-from card_envs.engine.random import shuffle
+from card_envs.engine.random import popcount, shuffle
 
 RANKS = "A23456789TJQK"
 SUITS = "cdhs"
@@ -17,8 +17,6 @@ COPIES = (1,) * 52
 DECK_SIZE = 52
 IN_SUIT = 13
 ACE, SEVEN, EIGHT, TEN, JACK, QUEEN, KING = 0, 6, 7, 9, 10, 11, 12
-
-HIDDEN_STREAM = 1 << 32  # shuffles of a redeal, beyond those of the deals
 
 EMPTY = np.uint64(0)
 ONE = np.uint64(1)
@@ -66,6 +64,34 @@ def build_deck(s):
     s.ordered = 0
     s.drawn = 0
     s.deck_size = DECK_SIZE
+
+
+@register_jitable
+def gather_hidden(s, cards):
+    """Put the hidden ``cards`` at the end of the deck, by index: what is dealt of them then says nothing of how they lay.
+
+    Returns where they begin. What was drawn before, and a given order of the next deck, are forgotten.
+    """
+    first = s.deck_size - popcount(cards)
+    for i in range(DECK_SIZE):
+        s.deck[i] = 0
+        s.order[i] = 0
+    s.ordered = 0
+    n = first
+    for card in range(DECK_SIZE):
+        if holds(cards, card):
+            s.deck[n] = card
+            n += 1
+    return first
+
+
+@register_jitable
+def stock(s):
+    """The cards that are still to be drawn, as a set."""
+    cards = EMPTY
+    for i in range(s.drawn, s.deck_size):
+        cards |= bit(s.deck[i])
+    return cards
 
 
 def names(cards: int) -> list[str]:

@@ -7,7 +7,7 @@ has to choose. So a Flip Four inside a Flip Four, or a round that ends in the de
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.random import popcount, shuffle
+from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
 from card_envs.games.flip7.state import (
     ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED,
@@ -552,5 +552,11 @@ def step(s, action):
 def redeal(s, seat, key):
     """Only the deck's order is hidden, from everybody; and with a new key the shuffles to come."""
     s.key = key
-    shuffle(s.deck, s.drawn, s.deck_size, key, s.shuffles)
-    s.shuffles += 1
+    for i in range(s.drawn):  # forgotten, so that from equal views come equal tables
+        s.deck[i] = 0
+    n = s.drawn
+    for kind in range(KINDS):
+        for _ in range(s.unseen[kind]):
+            s.deck[n] = kind
+            n += 1
+    shuffle(s.deck, s.drawn, s.deck_size, key, REDEAL)

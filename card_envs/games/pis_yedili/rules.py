@@ -3,9 +3,10 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.random import popcount, shuffle
+from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.games.french_deck import (
-    ACE, DECK_SIZE, EIGHT, EMPTY, HIDDEN_STREAM, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck, of_rank, of_suit,
+    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck,
+    gather_hidden, of_rank, of_suit, stock,
 )  # fmt: skip
 from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
 from card_envs.games.pis_yedili.state import (
@@ -258,15 +259,12 @@ def step(s, action):
 def redeal(s, seat, key):
     """P29: the unseen cards, shuffled, over the other hands, which keep their sizes, and the stock; with a new key."""
     s.key = key
-    s.ordered = 0
-    first = s.drawn
+    hidden = stock(s)
     for other in range(s.players):
         if other != seat:
-            for card in range(DECK_SIZE):
-                if (np.uint64(s.hands[other]) >> np.uint64(card)) & ONE:
-                    first -= 1
-                    s.deck[first] = card
-    shuffle(s.deck, first, s.deck_size, key, HIDDEN_STREAM)
+            hidden |= np.uint64(s.hands[other])
+    first = gather_hidden(s, hidden)
+    shuffle(s.deck, first, s.deck_size, key, REDEAL)
     for other in range(s.players):
         if other != seat:
             size = popcount(np.uint64(s.hands[other]))

@@ -3,8 +3,10 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.random import popcount, shuffle
-from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, HIDDEN_STREAM, IN_SUIT, ONE, bit, build_deck, holds
+from card_envs.engine.random import REDEAL, popcount, shuffle
+from card_envs.games.french_deck import (
+    ACE, DECK_SIZE, EMPTY, IN_SUIT, ONE, bit, build_deck, gather_hidden, holds, stock,
+)  # fmt: skip
 from card_envs.games.rummy.actions import (
     ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, ALL_FOUR, BELOW,
     HIGH_ACE, ON_SET, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW,
@@ -348,16 +350,12 @@ def redeal(s, seat, key):
     While the mover has to play a card it is dealt again until he can.
     """
     s.key = key
-    s.ordered = 0
-    first = s.drawn
+    hidden = stock(s)
     for other in range(s.players):
         if other != seat:
-            hidden = np.uint64(s.hands[other]) & ~np.uint64(s.known[other])
-            for card in range(DECK_SIZE):
-                if (hidden >> np.uint64(card)) & ONE:
-                    first -= 1
-                    s.deck[first] = card
-    number = HIDDEN_STREAM
+            hidden |= np.uint64(s.hands[other]) & ~np.uint64(s.known[other])
+    first = gather_hidden(s, hidden)
+    number = REDEAL
     while True:
         number += 1
         shuffle(s.deck, first, s.deck_size, key, number)
