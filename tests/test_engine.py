@@ -989,17 +989,17 @@ def test_rollouts_draw_from_the_seeds_given(game: str, seed: int) -> None:
 
 def test_bad_rollouts_change_nothing(seed: int) -> None:
     batch = card_envs.batch("flip7", 3, seed=seed)
-    before = batch._states.tobytes()
+    before, actions = batch._states.tobytes(), batch.sample()
     with pytest.raises(IllegalAction, match="illegal action in row 1"):
         batch.rollout([0, batch.num_actions, 0])
     with pytest.raises(ValueError, match="unknown until 'round'"):
-        batch.rollout([0, 0, 0], until="round")
+        batch.rollout(actions, until="round")
     with pytest.raises(ValueError, match="unknown policy of flip7 'evv' – did you mean 'ev'"):
-        batch.rollout([0, 0, 0], "evv")
+        batch.rollout(actions, "evv")
     with pytest.raises(ValueError, match="expected integers"):
-        batch.rollout([0, 0, 0], seeds=[0.5, 1, 2])
+        batch.rollout(actions, seeds=[0.5, 1, 2])
     for call in (
-        lambda: batch.rollout([0, 0, 0], "ev", np.zeros(2)),
+        lambda: batch.rollout(actions, "ev", np.zeros(2)),
         lambda: batch.playout(2, "ev", np.zeros(4)),
         lambda: batch.choose("ev", np.zeros(0), np.zeros(3, np.int64)),
     ):
