@@ -5,10 +5,14 @@ from __future__ import annotations
 import base64
 import copy
 import json
+import os
 import pickle
 import random
+import subprocess
+import sys
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -1006,3 +1010,63 @@ def test_bad_rollouts_change_nothing(seed: int) -> None:
         with pytest.raises(ValueError, match=r"ev takes 3 parameters \(card, chase, rush\)"):
             call()
     assert batch._states.tobytes() == before
+
+
+# ---- compiled code of several processes
+
+
+def test_functions_of_one_factory_have_names_of_their_own() -> None:
+    """By its name machine code is linked, wherever it was compiled."""
+
+    def factory(number: int) -> Callable[[], int]:
+        def made() -> int:
+            return number
+
+        return made
+
+    one, other, same = factory(1), factory(2), factory(1)
+    compiled.tell_apart((lambda: one, [other, same]))
+    assert one.__qualname__ == same.__qualname__ != other.__qualname__
+    before = one.__qualname__
+    compiled.tell_apart((one,))
+    assert one.__qualname__ == before, "once is enough"
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
+    its = card_envs.game(game)
+    made = [loops.step_loop(its), loops.count_loop(its), *(loops.rollout_loop(its, policy) for policy in its.policies)]
+    names: dict[tuple[str, str], str] = {}
+    for loop in made:
+        compiled.compile_loop(its, loop)
+        for function in compiled.functions_in((loop.function, *loop.rules)).values():
+            code = compiled.digest((function,))
+            assert names.setdefault((function.__module__, function.__qualname__), code) == code, function.__qualname__
+
+
+CHOICES = """
+import sys, numpy as np, card_envs
+game = card_envs.game(sys.argv[1])
+batch = card_envs.batch(game.name, 300, seed=1, players=2)
+for _ in range(6):
+    batch.step(batch._mask[:, : batch.num_actions].argmax(axis=1))
+for name in sys.argv[2:]:
+    actions = np.empty(300, np.int64)
+    batch.choose(name, np.array([*game.policy(name).defaults.values()], float), actions)
+    print(*actions)
+"""
+
+
+@pytest.mark.parametrize(("game", "names"), [("flip7", ["count", "sum"]), ("pis_yedili", ["keepjack", "full"])])
+def test_policies_compiled_by_different_processes_stay_themselves(game: str, names: list[str], tmp_path: Path) -> None:
+    """Each by a process of its own into one cache, then all from there by one: they choose as before."""
+
+    def choices(*names: str) -> list[str]:
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        command = [sys.executable, "-c", CHOICES, game, *names]
+        return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
+
+    alone = [choices(name)[0] for name in names]
+    assert choices(*names) == alone
+    assert choices(*reversed(names)) == alone[::-1]
+    assert len(set(alone)) == 2

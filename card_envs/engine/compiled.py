@@ -3,6 +3,10 @@
 numba's cache does not see an edit in another module, and keeps all loops that one factory makes in a single index file
 written without a lock: two games could run each other's machine code. So each loop's name holds the game and a digest of
 the code that it compiles: its own index per game and version of the rules.
+
+Machine code from the cache is linked by the names of its functions – module, qualified name, and a number that counts anew in
+every process. Of functions that one factory makes (``player.<locals>.choose``) those compiled in different processes could
+be taken for each other, so they too get a digest of their code into their names.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from card_envs.engine.loops import Loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
+NAMING = 2  # how functions are named: raise it, and nothing that was compiled before is used
 OPT_LEVEL = 2  # compiles faster than numba's 3, and on these rules runs faster too
 
 
@@ -33,9 +38,35 @@ def _is_ours(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.startswith("card_envs")
 
 
+def functions_in(roots: tuple[Any, ...]) -> dict[int, types.FunctionType]:
+    """These functions and, recursively, all that they name or close over, by identity."""
+    found: dict[int, types.FunctionType] = {}
+
+    def add(value: Any) -> None:
+        if isinstance(value, types.FunctionType) and id(value) not in found:
+            found[id(value)] = value
+            for name in value.__code__.co_names:
+                held = value.__globals__.get(name)
+                add([vars(held).get(inner) for inner in value.__code__.co_names] if _is_ours(held) else held)
+            add([cell.cell_contents for cell in value.__closure__ or ()])
+        elif isinstance(value, list | tuple):
+            for item in value:
+                add(item)
+
+    add(roots)
+    return found
+
+
+def tell_apart(roots: tuple[Any, ...]) -> None:
+    """Give every function that a factory has made, among those that ``roots`` run, a name of its own."""
+    for function in functions_in(roots).values():
+        if function.__qualname__.endswith(f".<locals>.{function.__name__}"):  # not yet renamed
+            function.__qualname__ += f".{digest((function,))}"
+
+
 def digest(roots: tuple[Any, ...]) -> str:
     """A hash of the code objects of these functions and, recursively, of all functions, arrays and constants that they name."""
-    state = sha256(repr((numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
+    state = sha256(repr((NAMING, numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
     seen: set[int] = set()
 
     def add(value: Any) -> None:
@@ -97,6 +128,7 @@ def _jit(function: Callable[..., Any]) -> Any:
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
     """The loop, compiled at its first call, with that call's types and no others."""
     function = loop.function
+    tell_apart(loop.rules)
     function.__qualname__ = f"{game.name}.{loop.name}.{digest((function, *loop.rules))}"
     dispatcher = _jit(function)
 
