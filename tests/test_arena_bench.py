@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -211,6 +211,38 @@ def test_what_is_not_asked_for_is_kept() -> None:
     assert again.report()["results"] == whole["results"]
 
 
+def test_no_gate_on_what_a_sequential_test_has_ended() -> None:
+    sure = Bench.of("flip7", PLAYERS[:2], tables=[2], until_sure=True, baseline="random", **SHORT)
+    sure.play(Threads(sure.benchmark.roster))
+    report = json.loads(json.dumps(sure.report()))
+    with pytest.raises(ValueError, match="it was played until sure"):
+        Bench.of("flip7", PLAYERS[:2], tables=[2], matches=20, gate="count3 > random", **SHORT).resume(report)
+    fixed = Bench.of("flip7", PLAYERS[:2], tables=[2], matches=20, **SHORT)
+    fixed.resume(report)
+    assert pair_of(fixed.report(), "count3", "random")["early"], "the mark stays"
+    plain = bench("flip7", PLAYERS[:2], tables=[2], matches=60, **SHORT)
+    with pytest.raises(ValueError, match="it has 60 matches; a gate"):
+        Bench.of("flip7", PLAYERS[:2], tables=[2], matches=20, gate="count3 > random", **SHORT).resume(plain)
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_a_sequential_test_resumed_is_one_played_through(after: int) -> None:
+    """Wherever it broke off, and whatever matches there were before."""
+    arguments: dict[str, Any] = {"tables": [2], "until_sure": True, "baseline": "sum(26)", "matches": 3000, **SHORT}
+    whole = bench("flip7", ["sum(26)", "sum(25)"], **arguments)
+    part = Bench.of("flip7", ["sum(26)", "sum(25)"], **arguments)
+    part.play(Cut(Threads(part.benchmark.roster), after))
+    again = Bench.of("flip7", ["sum(26)", "sum(25)"], **arguments)
+    again.resume(json.loads(json.dumps(part.report())))
+    again.play(Threads(again.benchmark.roster, 2))
+    assert again.report()["results"] == whole["results"]
+    few = bench("flip7", ["sum(26)", "sum(25)"], tables=[2], matches=66, **SHORT)
+    last = Bench.of("flip7", ["sum(26)", "sum(25)"], **arguments)
+    last.resume(json.loads(json.dumps(few)))
+    last.play(Threads(last.benchmark.roster))
+    assert last.report()["results"] == whole["results"]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -233,17 +265,25 @@ def test_a_damaged_report_is_refused(network: str) -> None:
     with pytest.raises(ValueError, match="no blocks"):
         it.resume(report | {"blocks": {}})
     broken = json.loads(json.dumps(report))
-    broken["blocks"]["shards"][0]["shards"][0]["pairs"] = "eJw="
+    broken["blocks"]["shards"][0]["shards"][0]["decisions"][0] += 1
+    with pytest.raises(ValueError, match="its blocks are damaged"):
+        it.resume(broken)
+
+    def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+        """With another SHA-256, as if some other program had written it so."""
+        other = json.loads(json.dumps(report))
+        change(other["blocks"])
+        return {**other, "blocks_sha256": digest(other["blocks"])}
+
+    for value in ("eJw=", "?", 3):
+        with pytest.raises(ValueError, match="damaged shard"):
+            it.resume(changed(lambda blocks, value=value: blocks["shards"][0]["shards"][0].update(pairs=value)))  # type: ignore[misc]
     with pytest.raises(ValueError, match="damaged shard"):
-        it.resume(broken)
-    twice = json.loads(json.dumps(report))
-    twice["blocks"]["shards"][0]["shards"] *= 2
+        it.resume(changed(lambda blocks: blocks["shards"][0]["shards"][0].update(decisions=[10**30, 1])))
     with pytest.raises(ValueError, match=r"has a deal of .* twice"):
-        it.resume(twice)
-    broken = json.loads(json.dumps(report))
-    broken["blocks"]["players"][network]["sha256"] = "0" * 64
+        it.resume(changed(lambda blocks: blocks["shards"][0]["shards"].extend(blocks["shards"][0]["shards"])))
     with pytest.raises(ValueError, match="was another player or another file then"):
-        it.resume(broken)
+        it.resume(changed(lambda blocks: blocks["players"][network].update(sha256="0" * 64)))
     other = Bench.of("flip7", {network: "count3", "random": "random"}, tables=[2], **SHORT)
     with pytest.raises(ValueError, match="was another player or another file then"):
         other.resume(report)
@@ -289,7 +329,8 @@ def test_shares_placements_and_margins_add_up() -> None:
 def test_equal_players_come_out_even(seed: int) -> None:
     found = bench("flip7", {"random": "random", "a": Uniform(), "twin": "random"}, matches=400, seed=seed, target=20)
     twins = pair_of(found, "random", "twin")
-    assert (twins["edge"], twins["low"], twins["high"], twins["p"]) == (0.0, 0.0, 0.0, 1.0), "the same player twice"
+    assert (twins["edge"], twins["p"]) == (0.0, 1.0), "the same player twice"
+    assert twins["low"] == -twins["high"] < 0.0
     for entry in found["results"]["cross"]:
         spread = (entry["high"] - entry["low"]) / 3.92
         assert abs(entry["edge"]) <= 4 * spread, f"seed {seed}: {entry}"

@@ -54,6 +54,18 @@ def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
     assert 0.93 < below < 0.97, f"seed {seed}: {below}"
 
 
+@pytest.mark.parametrize(("p", "count"), [(0.99, 50), (0.99, 100), (0.999, 300), (0.97, 20), (0.001, 300)])
+def test_intervals_of_one_sided_matches_cover_the_truth(p: float, count: int, seed: int) -> None:
+    """Against a weak player most runs hold no loss: then the interval allows for those that have not been seen."""
+    rng = np.random.default_rng(seed)
+    found = [mean_of(scores) for scores in blocks(rng, p, (4000, count))]
+    assert np.mean([one.low == one.high for one in found]) == 0.0
+    assert np.mean([one.low <= p - 0.5 <= one.high for one in found]) > 0.85, f"seed {seed}"
+    level = [one for one in found if abs(one.mean) == 0.5]
+    assert level, "some runs hold none"
+    assert all(one.low <= p - 0.5 <= one.high for one in level)
+
+
 def test_an_interval_is_students() -> None:
     scores = np.array([0.1, -0.2, 0.3, 0.25, 0.0])
     found = mean_of(scores)
@@ -63,14 +75,19 @@ def test_an_interval_is_students() -> None:
 
 
 def test_blocks_that_are_all_alike_prove_little() -> None:
-    """Four wins of four: no spread, but a fair coin does that too, both ways, once in eight."""
+    """Four wins of four: no spread, but a fair coin does that too, both ways, once in eight.
+
+    That none of n blocks was lost leaves open (Clopper and Pearson) that 1 - .025^(1/n) of them are.
+    """
     few, many = mean_of(np.full(4, 0.5)), mean_of(np.full(40, -0.5))
     assert few.p == 0.125
-    assert few.low <= 0.0 <= few.floor <= 0.0
-    assert mean_of(np.full(4, -0.5)).floor == -1.0
+    assert (few.low, few.high, few.floor) == pytest.approx((0.025**0.25 - 0.5, 0.5, 0.05**0.25 - 0.5))
+    assert mean_of(np.full(4, -0.5)).floor == -0.5
     assert many.p < 1e-9
-    assert many.high == -0.5
-    assert mean_of(np.zeros(40)).p == 1.0
+    assert (many.low, many.high) == pytest.approx((-0.5, 0.5 - 0.025 ** (1 / 40)))
+    level = mean_of(np.zeros(40))
+    assert (level.p, level.high) == pytest.approx((1.0, 0.5 * (1 - 0.025 ** (1 / 40))))
+    assert level.low == -level.high
 
 
 def test_the_bootstrap_covers_the_truth(seed: int) -> None:
@@ -123,18 +140,36 @@ def test_the_sequential_test_keeps_its_error_rates(truth: float, verdict: str, s
     assert np.mean([one.blocks for one in found]) < 0.7 * fixed, "sooner than with a fixed number"
 
 
+@pytest.mark.parametrize(
+    ("values", "weights", "wrong_verdict"),
+    [
+        ([0.0, 0.5], [0.96, 0.04], "not better"),  # better by .02, but most blocks are level
+        ([-0.5, 0.0, 0.5], [0.02, 0.92, 0.06], "not better"),
+        ([0.02, -0.48], [0.96, 0.04], "better"),  # no better: small gains, and seldom a great loss
+    ],
+)
+def test_the_sequential_test_is_not_taken_in_by_rare_blocks(
+    values: list[float], weights: list[float], wrong_verdict: str, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = [sprt(scores) for scores in rng.choice(values, (600, 8000), p=weights)]
+    wrong = np.mean([one.verdict == wrong_verdict for one in found])
+    assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 600) ** 0.5, f"seed {seed}: {wrong}"
+
+
 def test_the_ratio_is_the_formula() -> None:
     scores = np.array([0.5, -0.5, 0.5, 0.0])
     for n in (2, 3, 4):
         part = scores[:n]
-        expected = n * 0.02 * (2 * part.mean() - 0.02) / (2 * part.var())
+        expected = n * 0.02 * (2 * part.mean() - 0.02) / (2 * np.append(part, [0.5, 0.5, -0.5, -0.5]).var())
         assert log_likelihood_ratio(scores, 0.02)[n - 1] == pytest.approx(expected)
 
 
 def test_nothing_is_decided_before_fifty_blocks() -> None:
     assert sprt(np.full(MIN_BLOCKS - 1, 0.5)).verdict == "undecided"
     assert (sprt(np.full(MIN_BLOCKS, 0.5)).verdict, sprt(np.full(80, 0.5)).blocks) == ("better", MIN_BLOCKS)
-    assert sprt(np.zeros(60)).verdict == "not better", "equals whose every block is level"
+    assert sprt(np.zeros(100)).verdict == "undecided", "equals whose every block is level"
+    assert sprt(np.zeros(130)).verdict == "not better"
     assert sprt(np.empty(0)).blocks == 0
     assert pytest.approx((-2.944, 2.944), abs=0.001) == (LOWER, UPPER)  # log(.05/.95), log(.95/.05)
 
@@ -157,8 +192,14 @@ def test_who_can_be_rated() -> None:
     counts = np.zeros((5, 5))
     counts[0, 1] = counts[1, 0] = counts[1, 2] = counts[2, 0] = 3  # 0, 1, 2 in a circle
     counts[3, 0] = 5
-    np.testing.assert_array_equal(identified(counts, 0), [True, True, True, False, False])
-    np.testing.assert_array_equal(identified(counts, 3), [False, False, False, True, False])
+    found, reference = identified(counts, 1)
+    np.testing.assert_array_equal(found, [True, True, True, False, False])
+    assert reference == 1
+    found, reference = identified(counts, 3)
+    np.testing.assert_array_equal(found, [True, True, True, False, False], "the larger group, though 3 is not in it")
+    assert reference == 0
+    found, reference = identified(np.zeros((3, 3)), 2)
+    assert (found.tolist(), reference) == ([False, False, True], 2), "of groups of one size the one that is asked for"
 
 
 # ---- from shards to the league, with players of known strength
@@ -224,7 +265,7 @@ def test_known_strengths_are_recovered(n: int, seed: int) -> None:
         assert abs(entry["edge"] - truth) <= 4 * (entry["high"] - entry["low"]) / 3.92, f"seed {seed}: {entry}"
         assert entry["variance_factor"] == pytest.approx(1.0, abs=0.2), "these rotations are independent"
     assert results["warnings"] == []
-    assert results["method"]["reference"] == "random"
+    assert {row["reference"] for row in results["league"]} == {"random"}
 
 
 def test_ratings_cover_the_truth(seed: int) -> None:
@@ -265,7 +306,17 @@ def test_who_never_lost_is_not_rated(seed: int) -> None:
     rows = {row["player"]: row for row in results["league"]}
     assert (rows["a"]["identified"], rows["a"]["rating"], rows["a"]["win"]) == (False, None, 1.0)
     assert rows["b"]["identified"]
-    assert results["league"][-1]["player"] == "a", "unrated at the end"
+    assert results["league"][0]["player"] == "a", "by the wins, if not all can be rated"
+
+
+def test_a_reference_who_never_won_does_not_unrate_the_others(seed: int) -> None:
+    elo = {"random": -1e5, "a": 60.0, "b": 0.0}
+    results = evaluated(benchmark_of(np.random.default_rng(seed), elo, 2, 400))
+    rows = {row["player"]: row for row in results["league"]}
+    assert [row["player"] for row in results["league"]] == ["a", "b", "random"]
+    assert rows["random"]["rating"] is None
+    assert (rows["a"]["rating"], rows["a"]["reference"]) == (0.0, "a")
+    assert abs(rows["b"]["rating"] + 60.0) <= 4 * (rows["b"]["high"] - rows["b"]["low"]) / 3.92, f"seed {seed}"
 
 
 def test_a_gate_is_one_sided_at_every_table_size() -> None:

@@ -15,6 +15,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from card_envs.arena import statistics
 from card_envs.arena.duel import list_seed
 from card_envs.arena.results import digest, identify_player, parse_gate, results_of
@@ -45,6 +47,8 @@ class Bench:
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
+    sequential: bool = False  # some blocks are of a run that a sequential test has ended
+    panel: Mapping[str, Any] | None = None
     others: list[dict[str, Any]] = field(default_factory=list)  # blocks of a resumed report that are not asked for, as they are
     others_players: dict[str, Any] = field(default_factory=dict)  # and whose they are
 
@@ -54,7 +58,7 @@ class Bench:
         game: str | Game,
         players: Sequence[str] | Mapping[str, Any],
         *,
-        tables: Sequence[int] | None = None,
+        tables: int | Sequence[int] | None = None,
         matches: int | None = None,
         until_sure: bool = False,
         baseline: str | None = None,
@@ -62,21 +66,27 @@ class Bench:
         gate: str | None = None,
         deal_list: str = "report",
         seed: int = 0,
+        panel: Mapping[str, Any] | None = None,
         **options: OptionValue,
     ) -> Bench:
         """Check the arguments, which are those of :func:`bench`."""
         game = game_of(game) if isinstance(game, str) else game
-        specs: Mapping[str, Any] = players if isinstance(players, Mapping) else dict.fromkeys(players, "")
-        if len(specs) < len(players):
-            raise ValueError(f"player {next(p for p in specs if list(players).count(p) > 1)!r} is named twice")
+        names = [name.strip() for name in players]
+        specs: Mapping[str, Any] = players if isinstance(players, Mapping) else dict.fromkeys(names, "")
+        if len(specs) < len(names):
+            raise ValueError(f"player {next(name for name in names if names.count(name) > 1)!r} is named twice")
         if len(specs) < 2:
             raise ValueError(f"players: two at least are to be named, {len(specs)} given")
         roster = Roster({name: specs[name] or name for name in specs}, game)
+        if isinstance(tables, int):
+            tables = [tables]
         sizes = sorted(set(tables or [int(game.resolve(options)["players"])]))
         resolved = {n: game.resolve({**options, "players": n}) for n in sizes}
         for by_n in resolved.values():
             roster.seated(roster, by_n)
-        if matches is not None and (isinstance(matches, bool) or not isinstance(matches, int) or matches <= sizes[-1]):
+        if matches is not None and (
+            isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= sizes[-1]
+        ):
             raise ValueError(f"matches = {matches!r}: allowed is a whole number from {sizes[-1] + 1} (2 blocks of {sizes[-1]})")
         if not 0 < edge < 1:
             raise ValueError(f"edge = {edge!r}: allowed is a share of the wins between 0 and 1, as .02")
@@ -90,8 +100,9 @@ class Bench:
             raise ValueError("gate: it is one-sided at a fixed number of matches, and does not go with until_sure")
         common = {name: value for name, value in next(iter(resolved.values())).items() if name != "players"}
         return cls(
-            Benchmark(roster, resolved, list_seed(deal_list, seed)), deal_list, int(seed), common, matches, until_sure,
-            baseline, edge, None if gate is None else parse_gate(gate, list(roster)),
+            Benchmark(roster, resolved, list_seed(deal_list, seed)), deal_list, int(seed), common,
+            None if matches is None else int(matches), until_sure, baseline, edge,
+            None if gate is None else parse_gate(gate, list(roster)), panel=panel,
         )  # fmt: skip
 
     @property
@@ -107,6 +118,8 @@ class Bench:
 
     def play(self, workers: Workers, done: Done = lambda matches: None) -> None:
         """Play it; Ctrl-C ends it early."""
+        if isinstance(workers, Threads):
+            workers.warm_up(self.benchmark)
         start = perf_counter()
 
         def count(matches: int) -> None:
@@ -120,7 +133,8 @@ class Bench:
                 self.benchmark.play(self.tasks(), workers, count)
         except KeyboardInterrupt:
             self.interrupted = True
-        self.seconds += perf_counter() - start
+        finally:
+            self.seconds += perf_counter() - start
 
     # -- the report
 
@@ -134,12 +148,14 @@ class Bench:
             baseline=self.baseline,
             edge=self.edge,
             until_sure=self.until_sure,
+            sequential=self.sequential and not self.until_sure,
             gate=self.gate,
+            panel=self.panel,
         )
 
     def report(self, command: str | None = None) -> dict[str, Any]:
         """The whole report, JSON-able: see the key ``schema`` and :func:`results_of`."""
-        results = self.results()
+        results, blocks = self.results(), self._blocks()
         return {
             "schema": SCHEMA,
             "header": {
@@ -161,7 +177,8 @@ class Bench:
                 "system": platform.system(),
                 "python": platform.python_implementation(),
             },
-            "blocks": self._blocks(),
+            "blocks": blocks,
+            "blocks_sha256": digest(blocks),
         }
 
     def _speeds(self) -> dict[str, dict[str, float | None]]:
@@ -180,7 +197,11 @@ class Bench:
 
     def _blocks(self) -> dict[str, Any]:
         identity = self.identity()
-        return identity | {"players": self.others_players | identity["players"], "shards": self._shards()}
+        return identity | {
+            "players": self.others_players | identity["players"],
+            "sequential": self.sequential or self.until_sure,
+            "shards": self._shards(),
+        }
 
     def _shards(self) -> list[dict[str, Any]]:
         mine = [
@@ -220,8 +241,13 @@ class Bench:
             blocks = dict(report["blocks"])
             entries = [(int(e["players"]), tuple(map(str, e["lineup"])), list(e["shards"])) for e in blocks["shards"]]
             theirs = dict(blocks["players"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{source}: no blocks to go on from ({error!r})") from None
+        if digest(blocks) != report.get("blocks_sha256"):
+            raise ValueError(f"{source}: its blocks are damaged, their SHA-256 is another one")
+        if blocks["sequential"] and self.gate:
+            raise ValueError(f"{source}: it was played until sure, and a gate is one-sided at a fixed number of matches")
+        self.sequential = bool(blocks["sequential"])
         mine = self.identity()
         for key in ("game", "package", "options", "deal_list", "seed"):
             if blocks.get(key) != mine[key]:
@@ -238,6 +264,10 @@ class Bench:
                 read = sorted((Shard.from_json(data, len(set(lineup)), counts) for data in shards), key=lambda s: s.first)
                 if any(one.end > other.first for one, other in pairwise(read)):
                     raise ValueError(f"{source}: it has a deal of {', '.join(lineup)} twice")
+                if self.gate and read and read[-1].end > self.deals[n]:
+                    raise ValueError(
+                        f"{source}: it has {read[-1].end * n} matches; a gate needs the number fixed, with matches"
+                    )
                 self.benchmark.shards[n, lineup] = merged({shard.first: shard for shard in read})
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from math import comb
 
 import numpy as np
 
 Lineup = tuple[str, ...]  # a player for each place; places are dealt to seats deal by deal
 
-FREE_FOR_ALLS = 20  # at most
+FREE_FOR_ALLS = 20  # or a few more, so that all sit down equally often
 
 
 def pairings(a: str, b: str, n: int) -> list[Lineup]:
@@ -28,9 +29,8 @@ def free_for_alls(players: Sequence[str], n: int) -> list[Lineup]:
         return []
     if len(pool) < n:
         return [tuple(sorted(pool[(start + i) % len(pool)] for i in range(n))) for start in range(len(pool))]
-    every = list(combinations(pool, n))
-    if len(every) <= FREE_FOR_ALLS:
-        return every
+    if comb(len(pool), n) <= FREE_FOR_ALLS:
+        return list(combinations(pool, n))
     rng = np.random.default_rng([len(pool), n])
     lineups: set[Lineup] = set()
     while len(lineups) < FREE_FOR_ALLS:

@@ -121,13 +121,13 @@ class Playing:
                 rows = self._legal(rows, who, reasons)
             self._count(rows)
 
-    def _count(self, rows: NDArray[np.int64]) -> None:
+    def _count(self, rows: NDArray[np.int64], appraise: bool = True) -> None:
         """Count the deals that have just ended in these rows, and the actions that are about to be played."""
         if self.measures is None or not len(rows):
             return
         batch = self.batch
         batch._loops.count(batch._states, rows, batch._actions, self._finished, self.counts)
-        if self.measures.appraiser is None or self.appraised is None:
+        if self.measures.appraiser is None or self.appraised is None or not appraise:
             return
         rows = rows[self.appraised[rows]]
         lost, deals = (self.measures.names.index(name) for name in (LOST, DEALS))
@@ -151,7 +151,7 @@ class Playing:
             answers = np.asarray(player.act(self._ask(mine)))
             if answers.shape != mine.shape or answers.dtype.kind not in "iuf":
                 raise ValueError
-        except Exception:  # the others' rows are not to suffer
+        except (Exception, SystemExit):  # the others' rows are not to suffer
             return self._row_by_row(mine, player)
         return self._take(mine, answers)
 
@@ -161,8 +161,8 @@ class Playing:
             only = np.array([row])
             try:
                 answers = np.asarray(player.act(self._ask(only)))
-            except Exception as error:
-                batch_row, reason = int(row), f"raised {type(error).__name__}: {error}"
+            except (Exception, SystemExit) as error:
+                batch_row, reason = int(row), " ".join(f"raised {type(error).__name__}: {error}".split())
                 self.batch._actions[batch_row], reasons[batch_row] = NONE, reason
                 continue
             if answers.shape != (1,) or answers.dtype.kind not in "iuf":
@@ -189,6 +189,8 @@ class Playing:
         for row in illegal.tolist():
             reason = reasons.get(row) or batch._explain(np.array([row])).split(": ", 1)[1]
             self.faults.append(Fault(row, int(who[row]), reason))
+            batch._actions[row] = NONE
+        self._count(illegal, appraise=False)  # what ended before it
         return rows[legal]
 
     def _ask(self, rows: NDArray[np.int64]) -> Decisions:

@@ -20,7 +20,7 @@ def plot(report: Mapping[str, Any]) -> Any:
     axes = figure.subplots(len(tables), 2, squeeze=False)
     for (left, right), n in zip(axes, tables, strict=True):
         league = [row for row in results["league"] if row["players"] == n]
-        _ratings(left, n, league, results["method"]["reference"])
+        _ratings(left, n, league)
         image = _heat_map(right, n, [row["player"] for row in league], [e for e in results["cross"] if e["players"] == n])
         figure.colorbar(image, ax=right, label="win % over the fair share")
     return figure
@@ -31,17 +31,22 @@ def save_plot(report: Mapping[str, Any], file: Path) -> None:
     plot(report).savefig(file)
 
 
-def _ratings(axes: Any, n: int, league: list[dict[str, Any]], reference: str) -> None:
+def _plain(text: str) -> str:
+    """As it stands: matplotlib takes what is between dollars for a formula."""
+    return text.replace("$", r"\$")
+
+
+def _ratings(axes: Any, n: int, league: list[dict[str, Any]]) -> None:
     rated = [row for row in league if row["rating"] is not None]
     values = np.array([row["rating"] for row in rated], float)
     errors = np.abs(np.array([[row["low"] for row in rated], [row["high"] for row in rated]], float) - values)
     places = np.arange(len(rated))
     if rated:
         axes.errorbar(values, places, xerr=errors, fmt="o", capsize=3)
-    axes.set_yticks(places, [row["player"] for row in rated])
+    axes.set_yticks(places, [_plain(row["player"]) for row in rated])
     axes.invert_yaxis()
     axes.axvline(0.0, color="0.8", zorder=0)
-    axes.set(title=f"{n} players: ratings, 95 %", xlabel=f"Elo units over {reference}")
+    axes.set(title=f"{n} players: ratings, 95 %", xlabel=f"Elo units over {_plain(league[0]['reference'])}" if league else "")
 
 
 def _heat_map(axes: Any, n: int, names: list[str], cross: list[dict[str, Any]]) -> Any:
@@ -58,7 +63,8 @@ def _heat_map(axes: Any, n: int, names: list[str], cross: list[dict[str, Any]]) 
         dark = abs(edges[i, j]) > 0.6 * top
         text = f"{edges[i, j]:+.1f}{'*' if (i, j) in significant else ''}"
         axes.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=9)
-    axes.set_xticks(range(len(names)), names, rotation=30, ha="right")
-    axes.set_yticks(range(len(names)), names)
+    labels = [_plain(name) for name in names]
+    axes.set_xticks(range(len(names)), labels, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), labels)
     axes.set(title=f"{n} players: row against column (* significant)")
     return image

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -63,6 +64,9 @@ def _header(report: Report) -> Iterator[str]:
         yield "cut short: what follows is what had been played"
     yield "versions: " + ", ".join(f"{name} {v}" for name, v in header["versions"].items())
     options = ", ".join(f"{name}={str(v).lower() if isinstance(v, bool) else v}" for name, v in results["options"].items())
+    if results["panel"]:
+        whole = "" if results["panel"]["complete"] else ", but not all of its tables and matches"
+        yield f"panel of {results['game']}, version {results['panel']['version']}{whole}"
     yield f"options: {options} (SHA-256 {results['options_sha256']})"
     deals = results["deals"]
     for n, found in deals["by_players"].items():
@@ -73,7 +77,7 @@ def _header(report: Report) -> Iterator[str]:
             yield f"player {player['player']}: {player.get('spec') or player['kind'] + ' SHA-256 ' + player['sha256']}"
     method = results["method"]
     yield (
-        f"ratings: {method['rating']}, alpha {method['alpha']}, {method['reference']} at 0; intervals: {method['interval']},"
+        f"ratings: {method['rating']}, alpha {method['alpha']}; intervals: {method['interval']},"
         f" {method['resamples']:,} resamples; significance: {method['significance']}"
     )
     yield f"machine: {machine['system']} {machine['processor']}, {machine['cores']} cores"
@@ -92,7 +96,7 @@ def _league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], res
                 _number(row["rating"], ".0f") if row["identified"] else "not identified",
                 _interval(row["low"], row["high"], ".0f"),
                 f"{100 * row['win']:.1f}",
-                _interval(100 * row["win_low"], 100 * row["win_high"], ".1f"),
+                _interval(row["win_low"], row["win_high"], ".1f", 100),
                 f"{100 * row['fair']:.1f}",
                 f"{row['placement']:.2f}",
                 f"{row['margin']:+.1f}",
@@ -101,11 +105,16 @@ def _league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], res
                 str(row["truncated"]),
             ]
         )
-    lines = []
+    reference = league[0]["reference"]
+    how = (
+        f"Ratings by placement, {reference} at 0; the intervals are of the difference from {reference}: two others are compared"
+        " by the cross-table. Margin: points ahead of the others' mean, in the direction that wins."
+    )
+    lines = [how]
     if not all(row["identified"] for row in league):
         lines.append(
-            f"Rating not identified: wins do not lead from that player to {results['method']['reference']} and back,"
-            " so the matches do not say how far apart they are."
+            f"Rating not identified: wins do not lead from that player to {reference} and back, so the matches do not say how"
+            " far apart they are. The table is in the order of the wins."
         )
     if results["method"]["until_sure"]:
         lines.append("Matches ended early by the sequential test: intervals do not allow for that.")
@@ -116,7 +125,7 @@ def _cross(n: int, names: list[str], cross: list[dict[str, Any]], results: Repor
     cells = {}
     for entry in cross:
         mark = (MARK if entry["significant"] else "") + (EARLY if entry["early"] else "")
-        half = f"±{100 * (entry['high'] - entry['edge']):.1f}{mark}"
+        half = f"±{100 * max(entry['high'] - entry['edge'], entry['edge'] - entry['low']):.1f}{mark}"
         cells[entry["a"], entry["b"]] = f"{100 * entry['edge']:+.1f} {half}"
         cells[entry["b"], entry["a"]] = f"{-100 * entry['edge']:+.1f} {half}"
     rows = [[one, *(cells.get((one, other), SELF) for other in names)] for one in names]
@@ -212,8 +221,8 @@ def _number(value: float | None, form: str) -> str:
     return SELF if value is None else format(value, form)
 
 
-def _interval(low: float | None, high: float | None, form: str) -> str:
-    return SELF if low is None or high is None else f"{low:{form}} … {high:{form}}"
+def _interval(low: float | None, high: float | None, form: str, times: float = 1) -> str:
+    return SELF if low is None or high is None else f"{times * low:{form}} … {times * high:{form}}"
 
 
 def markdown(report: Report) -> str:
@@ -230,7 +239,7 @@ def markdown(report: Report) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("*", "\\*")
+    return re.sub(r"([\\`*_{}\[\]<>|$#~])", r"\\\1", text)
 
 
 def show(report: Report, console: Console) -> None:

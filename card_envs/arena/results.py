@@ -26,6 +26,7 @@ from card_envs.engine.measures import measures_of
 
 Floats = NDArray[np.float64]
 
+FEW = 30  # blocks
 SIGNIFICANT = 1 - statistics.LEVEL
 
 
@@ -130,17 +131,23 @@ def columns_of(benchmark: Benchmark, n: int) -> Columns:
     return Columns(*(part[there] for part in (counts, shares, seats, places, margins, measured)))
 
 
-def table_results(benchmark: Benchmark, n: int, baseline: str | None, edge: float, until_sure: bool) -> dict[str, Any]:
+def table_results(
+    benchmark: Benchmark, n: int, baseline: str | None, edge: float, until_sure: bool, sequential: bool
+) -> dict[str, Any]:
     """``league``, ``cross`` and ``warnings`` of one table size."""
     names = list(benchmark.roster)
-    cross = cross_table(benchmark, n, baseline, edge, until_sure)
+    cross = cross_table(benchmark, n, baseline, edge, until_sure, sequential)
     league = league_table(benchmark, n)
     for row in league:
         against = [(entry["edge"], entry["b"]) for entry in cross if entry["a"] == row["player"]]
         against += [(-entry["edge"], entry["a"]) for entry in cross if entry["b"] == row["player"]]
         worst = min(against, default=None)
         row["worst"] = None if worst is None else {"player": worst[1], "edge": worst[0]}
-    return {"league": league, "cross": cross, "warnings": list(_intransitive(n, league, cross)) if len(names) > 2 else []}
+    warnings = list(_intransitive(n, league, cross)) if len(names) > 2 else []
+    fewest = min((entry["blocks"] for entry in cross), default=FEW)
+    if fewest < FEW:
+        warnings.append(f"{n} players: {fewest} blocks of a pair only; below {FEW} the intervals are rough")
+    return {"league": league, "cross": cross, "warnings": warnings}
 
 
 def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
@@ -149,11 +156,10 @@ def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
     columns = columns_of(benchmark, n)
     if not len(columns.counts):
         return []
-    reference = names.index("random") if "random" in names else 0
     flat = columns.flat()
     total = columns.of_flat(flat.sum(axis=0, keepdims=True))
     drawn = columns.of_flat(statistics.resampled(flat, benchmark.seed + n))
-    known = statistics.identified(total.counts[0], reference)
+    known, reference = statistics.identified(total.counts[0], names.index("random") if "random" in names else 0)
     elo, low, high = _ratings(total.counts[0], drawn.counts, known, reference)
     measured = [("win", "shares"), ("placement", "places"), ("margin", "margins")]
     rows = []
@@ -164,9 +170,16 @@ def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
         sat = drawn.seats[:, i] > 0  # of a run that was cut short, a resample may lack him
         for key, column in measured:
             means = getattr(drawn, column)[sat, i] / drawn.seats[sat, i]
+            mean = getattr(total, column)[0, i] / total.seats[0, i]
             low_mean, high_mean = statistics.quantiles(means)
-            figures[key] = rounded(getattr(total, column)[0, i] / total.seats[0, i])
-            figures |= {f"{key}_low": rounded(low_mean), f"{key}_high": rounded(high_mean)}
+            if key == "win" and mean in (0.0, 1.0):  # in every block: the bootstrap knows no others
+                unseen = statistics.unseen_share(len(columns.counts), (1 - statistics.LEVEL) / 2)
+                low_mean, high_mean = (mean - unseen, mean) if mean else (mean, mean + unseen)
+            known_bounds = len(columns.counts) > 1
+            figures[key] = rounded(mean)
+            figures[f"{key}_low"], figures[f"{key}_high"] = (
+                (rounded(low_mean), rounded(high_mean)) if known_bounds else (None, None)
+            )
         rows.append(
             {
                 "player": name,
@@ -175,24 +188,26 @@ def league_table(benchmark: Benchmark, n: int) -> list[dict[str, Any]]:
                 "low": rounded(low[i], 2),
                 "high": rounded(high[i], 2),
                 "identified": bool(known[i]),
+                "reference": names[reference],
                 **figures,
                 "fair": rounded(1 / n),
                 **_totals(benchmark, n, name),
-                "metrics": measure(benchmark.game, total.measured[0, i], drawn.measured[:, i]),
+                "metrics": measure(benchmark.game, total.measured[0, i], drawn.measured[:, i], len(columns.counts) > 1),
             }
         )
-    return sorted(rows, key=lambda row: (row["rating"] is None, -(row["rating"] or 0.0), row["player"]))
+    return sorted(rows, key=lambda row: (-(row["rating"] if known.all() else row["win"]), row["player"]))
 
 
-def measure(game: Game, total: Floats, drawn: Floats) -> dict[str, dict[str, float | None]]:
-    """The game's metrics with 95 % bounds, of counts float64 [C] and resamples of them [resamples, C]."""
+def measure(game: Game, total: Floats, drawn: Floats, several: bool) -> dict[str, dict[str, float | None]]:
+    """The game's metrics, of counts float64 [C]; with 95 % bounds, of resamples [resamples, C], if there are several blocks."""
     measures = measures_of(game)
     found = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for metric in measures.metrics:
             value = metric.value(dict(zip(measures.names, total, strict=True)))
             samples = metric.value(dict(zip(measures.names, drawn.T, strict=True)))
-            low, high = statistics.quantiles(samples[np.isfinite(samples)]) if np.isfinite(value) else (np.nan, np.nan)
+            there = samples[np.isfinite(samples)] if several else samples[:0]
+            low, high = statistics.quantiles(there) if np.isfinite(value) and len(there) else (np.nan, np.nan)
             found[metric.name] = {"value": rounded(value), "low": rounded(low), "high": rounded(high)}
     return found
 
@@ -241,7 +256,9 @@ def _totals(benchmark: Benchmark, n: int, name: str) -> dict[str, Any]:
     }
 
 
-def cross_table(benchmark: Benchmark, n: int, baseline: str | None, edge: float, until_sure: bool) -> list[dict[str, Any]]:
+def cross_table(
+    benchmark: Benchmark, n: int, baseline: str | None, edge: float, until_sure: bool, sequential: bool
+) -> list[dict[str, Any]]:
     """An entry for every pair that has met: A's block score against B (see :meth:`Benchmark.scores`)."""
     entries = []
     for a, b in combinations(benchmark.roster, 2):
@@ -263,12 +280,12 @@ def cross_table(benchmark: Benchmark, n: int, baseline: str | None, edge: float,
             "blocks": found.blocks,
             "variance_factor": rounded(statistics.variance_factor(scores, _independent(benchmark, n, a, b)), 4),
             "sprt": None,
-            "early": False,
+            "early": sequential,
         }
         if until_sure and baseline == b:
             test = statistics.sprt(scores, edge)
             entry["sprt"] = {"verdict": test.verdict, "blocks": test.blocks, "llr": rounded(test.llr, 4)}
-            entry["early"] = test.verdict != "undecided"
+            entry["early"] |= test.verdict != "undecided"
         ahead = statistics.mean_of(benchmark.ahead(n, a, b))
         entry["ahead"] = {"mean": rounded(0.5 + ahead.mean), "p": ahead.p}
         entries.append(entry)
@@ -322,14 +339,16 @@ def results_of(
     baseline: str | None = None,
     edge: float = statistics.EDGE,
     until_sure: bool = False,
+    sequential: bool = False,
     gate: tuple[str, str] | None = None,
+    panel: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that the matches say, JSON-able: equal for equal matches, whoever played them and in what order."""
     game = benchmark.game
     found: dict[str, Any] = {"league": [], "cross": [], "warnings": []}
     deals = {}
     for n, resolved in benchmark.tables.items():
-        for key, part in table_results(benchmark, n, baseline, edge, until_sure).items():
+        for key, part in table_results(benchmark, n, baseline, edge, until_sure, sequential).items():
             found[key] += part
         ends = [s.first + s.deals for (size, _), by in benchmark.shards.items() if size == n for s in by.values()]
         count = max(ends, default=0)
@@ -347,7 +366,6 @@ def results_of(
         "method": {
             "rating": "Bradley-Terry by placement, choix.ilsr_pairwise_dense, Elo units",
             "alpha": statistics.ALPHA,
-            "reference": "random" if "random" in benchmark.roster.specs else next(iter(benchmark.roster)),
             "interval": "95 %, bootstrap over deal blocks (league), Student's t over deal blocks (cross)",
             "resamples": statistics.RESAMPLES,
             "significance": "Holm, 5 % over the cross-table of a table size",
@@ -356,7 +374,9 @@ def results_of(
             "metrics": {metric.name: metric.meaning for metric in measures_of(game).metrics},
             "appraised_deals": APPRAISED if measures_of(game).appraiser else 0,
             "until_sure": until_sure,
+            "continues_sequential": sequential,
         },
+        "panel": None if panel is None else dict(panel),
         "baseline": baseline,
         **found,
         "gate": None if gate is None else judge(found["cross"], list(benchmark.tables), *gate),

@@ -17,6 +17,7 @@ from card_envs.arena.shard import Shard, Task, blocks_of, merged, one_blas_threa
 from card_envs.arena.statistics import MIN_BLOCKS, sprt
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player, resolve
+from card_envs.players.player import BuiltIn
 
 MOST_DEALS = 100_000  # of a sequential test
 
@@ -164,19 +165,26 @@ def play_until_sure(
 
 
 def _decided(benchmark: Benchmark, n: int, name: str, baseline: str, edge: float, most: int) -> bool:
-    scores = benchmark.scores(n, name, baseline)
-    return len(scores) >= most or sprt(scores, edge).verdict != "undecided"
+    """Looked at after whole rounds only, so that it does not matter where an earlier run broke off."""
+    played, round_size = _progress(benchmark, n, name, baseline)
+    scores = benchmark.scores(n, name, baseline)[: played if played >= most else played // round_size * round_size]
+    return played >= most or sprt(scores, edge).verdict != "undecided"
 
 
 def _next_round(benchmark: Benchmark, n: int, name: str, baseline: str, most: int) -> list[Task]:
-    """The shards of the next deals, in both line-ups: one of each, or a few if they are small."""
+    """The shards of the next deals, in both line-ups."""
+    played, round_size = _progress(benchmark, n, name, baseline)
+    end = min(most, (played // round_size + 1) * round_size)
+    return [task for lineup in pairings(name, baseline, n) for task in benchmark.tasks(n, lineup, range(end))]
+
+
+def _progress(benchmark: Benchmark, n: int, name: str, baseline: str) -> tuple[int, int]:
+    """How many deals have been played from the first on without a gap, in both line-ups, and how many a round has."""
     lineups = pairings(name, baseline, n)
-    players = benchmark.roster.seated(lineups[0], benchmark.tables[n])
-    size = blocks_of(players.values())
-    at_least = max(MIN_BLOCKS, size)
-    played = len(benchmark.scores(n, name, baseline))
-    end = min(most, -(-(played + at_least) // size) * size)
-    return [task for lineup in lineups for task in benchmark.tasks(n, lineup, range(end))]
+    size = blocks_of(benchmark.roster.seated(lineups[0], benchmark.tables[n]).values())
+    first = [benchmark.shards.get((n, lineup), {}).get(0) for lineup in lineups]  # shards are merged
+    played = min(0 if shard is None else shard.end for shard in first)
+    return played, -(-MIN_BLOCKS // size) * size
 
 
 # ---- who plays the shards
@@ -195,7 +203,17 @@ class Threads:
         if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
             raise ValueError(f"threads = {threads!r}: allowed is a whole number from 1")
         self._roster = roster
-        self._threads = threads
+        # a player that was made outside is one for all threads, and need not bear that
+        self._threads = threads if all(isinstance(spec, str) for spec in roster.specs.values()) else 1
+
+    def warm_up(self, benchmark: Benchmark) -> None:
+        """Compile what the built-in players need, so that their time is that of playing."""
+        for n, options in benchmark.tables.items():
+            players = self._roster.seated(self._roster, options)
+            names = [name for name, player in players.items() if isinstance(player, BuiltIn)]
+            for first in range(0, len(names), n):
+                lineup = tuple(sorted((names[first : first + n] * n)[:n]))
+                play_shard(Task(benchmark.game, options, lineup, benchmark.seed, 0, 1), players)
 
     def _play(self, task: Task, stop: threading.Event | None = None) -> Shard:
         return play_shard(task, self._roster.seated(task.lineup, task.options), stop)

@@ -135,7 +135,7 @@ class Shard:
             rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "deals", "rounds", "truncated")}
             untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
             return cls(**rest, **packed, **lists, **untimed, told=list(map(str, data["told"])))
-        except (KeyError, TypeError, ValueError, zlib.error) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
             raise ValueError(f"a damaged shard ({error})") from None
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json as jsonlib
+import os
 import shlex
+import signal
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,8 +95,10 @@ def bench(
     named = list(specs or [])
     if panel:
         arguments, options, named = with_panel(game, arguments, named, {"option": option, "deal-list": deal_list, "seed": seed})
-    elif "players" in options and sizes is not None:
-        raise ValueError("the number of players is given twice")
+    elif "players" in options:
+        if sizes is not None:
+            raise ValueError("the number of players is given twice")
+        arguments["tables"] = [options.pop("players")]
     bench = Bench.of(
         it, named, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
     )  # fmt: skip
@@ -104,21 +109,32 @@ def bench(
     if plot is not None and plot.suffix not in FORMATS:
         raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
     target = json or resume
-    for file in (target, markdown_file, plot):
-        if file is not None and not file.absolute().parent.is_dir():  # told now, not after the run
-            raise ValueError(f"{file} cannot be written: {file.absolute().parent} is no folder")
-    with progress_bar(bench) as done:
-        play(bench, threads, ray, done)
-    report = bench.report("card-envs " + shlex.join(sys.argv[1:]))
-    if target is not None:
-        write_atomically(target, (jsonlib.dumps(report, ensure_ascii=False) + "\n").encode())
-    if markdown_file is not None:
-        write_atomically(markdown_file, markdown(report).encode())
-    if plot is not None:
-        from card_envs.arena.plots import save_plot
+    files = [file for file in (target, markdown_file, plot) if file is not None]
+    for file in files:
+        check_writable(file)  # told now, not after the run
+    if len({file.resolve() for file in files}) < len(files):
+        raise ValueError("json, markdown and plot are to be different files")
+    failed: list[str] = []
+    with one_interrupt():
+        with progress_bar(bench) as done:
+            try:
+                play(bench, threads, ray, done)
+            except Exception as error:
+                failed.append(f"the run broke off ({type(error).__name__}: {error}); the report is on what had been played")
+        if bench.interrupted:
+            print("writing the report …", file=sys.stderr)
+        report = bench.report("card-envs " + shlex.join(sys.argv[1:]))
+        if target is not None:
+            failed += attempt(target, lambda file: write_atomically(file, (jsonlib.dumps(report) + "\n").encode()))
+        show(report, table_console())
+        if markdown_file is not None:
+            failed += attempt(markdown_file, lambda file: write_atomically(file, markdown(report).encode()))
+        if plot is not None:
+            from card_envs.arena.plots import save_plot
 
-        save_plot(report, plot)
-    show(report, table_console())
+            failed += attempt(plot, lambda file: save_plot(report, file))
+    if failed:
+        raise ValueError("; ".join(failed))
     if bench.interrupted:
         raise typer.Exit(130)
     found = report["results"]["gate"]
@@ -127,13 +143,49 @@ def bench(
         raise typer.Exit(1)
 
 
+def check_writable(file: Path) -> None:
+    """``ValueError`` if a file cannot be written."""
+    folder = file.resolve().parent
+    if not folder.is_dir():
+        raise ValueError(f"{file} cannot be written: {folder} is no folder")
+    if file.is_dir() or not os.access(folder, os.W_OK):
+        raise ValueError(f"{file} cannot be written: {'it is a folder' if file.is_dir() else f'{folder} is read-only'}")
+
+
+def attempt(file: Path, write: Callable[[Path], None]) -> list[str]:
+    """Write a file; what went wrong, in words, if anything: the others shall be written all the same."""
+    try:
+        write(file)
+    except (OSError, ValueError) as error:
+        return [f"{file} cannot be written ({getattr(error, 'strerror', None) or error})"]
+    return []
+
+
+@contextmanager
+def one_interrupt() -> Iterator[None]:
+    """Ctrl-C counts once: the report of what was played takes a moment, and a second press would lose it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def once(number: int, frame: object) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, once)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class OptionalAddress(TyperCommand):
     """``--ray`` may stand without a value, which Typer's options cannot."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words = []
-        for word, following in zip(args, [*args[1:], "-"], strict=True):
-            words += [word, LOCAL] if word == "--ray" and following.startswith("-") else [word]
+        for word, following in zip(args, [*args, ""][1:], strict=True):
+            words += [word, LOCAL] if word == "--ray" and ":" not in following and following != "auto" else [word]
         parsed: list[str] = super().parse_args(ctx, words)
         return parsed
 
@@ -157,6 +209,8 @@ def with_panel(
     arguments |= {"deal_list": it.deal_list, "seed": it.seed}
     arguments["tables"] = arguments["tables"] or list(it.tables)
     arguments["matches"] = arguments["matches"] or it.matches
+    complete = (tuple(arguments["tables"]), arguments["matches"]) == (it.tables, it.matches)
+    arguments["panel"] = {"version": it.version, "complete": complete}
     return arguments, dict(it.options), list(dict.fromkeys([*it.players, *named]))
 
 

@@ -112,7 +112,8 @@ def save_network(path: str | Path, network: Network) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it."""
+    """Write a file through a temporary one beside it; of a link, the file that it leads to."""
+    path = path.resolve()
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
             os.chmod(file.name, 0o644)  # a temporary file is its maker's alone

@@ -32,7 +32,7 @@ class Decisions:
         self._batch = batch
         self._rows = rows
         self.game: Game = batch.game
-        self.options: dict[str, OptionValue] = batch.options
+        self.options: dict[str, OptionValue] = dict(batch.options)  # the player's own: he may write into it
         self.players: int = batch.players
 
     @classmethod

@@ -115,12 +115,14 @@ def _made(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) 
         factory = getattr(importlib.import_module(module_name), factory_name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"player {spec!r}: {error}") from error
+    except (Exception, SystemExit) as error:  # whatever a module does when it is imported
+        raise ValueError(f"player {spec!r}: importing {module_name} raised {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(here)
     try:
         made = factory(*arguments, **keywords)
-    except TypeError as error:
-        raise ValueError(f"player {spec!r}: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"player {spec!r}: {name} raised {type(error).__name__}: {error}") from error
     if isinstance(made, Player):
         return made
     if callable(made):
