@@ -76,3 +76,20 @@ class Killer(First):
             killed.touch()
             os._exit(1)
         return super().act(decisions)
+
+
+class Leaving(First):
+    """Tries to end the process: when it is made, or else when it is asked."""
+
+    def __init__(self, when_made: int = 0) -> None:
+        if when_made:
+            raise SystemExit(when_made)
+
+    def act(self, decisions: Decisions) -> NDArray[Any]:
+        decisions.options.clear()
+        raise SystemExit(0)
+
+
+def broken() -> First:
+    """A factory that fails."""
+    raise KeyError("no such")

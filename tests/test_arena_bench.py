@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -516,12 +518,103 @@ def test_ctrl_c_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert [e["lineup"] for e in json.loads(file.read_text())["blocks"]["shards"]] == [["count3", "random"]]
 
 
+class Pressing:
+    """Workers at whom Ctrl-C is pressed after a few shards."""
+
+    def __init__(self, workers: Any, after: int) -> None:
+        self.workers, self.after = workers, after
+
+    def warm_up(self, benchmark: Any) -> None:
+        pass
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
+        for number, played in enumerate(self.workers.run(tasks)):
+            if number == self.after:
+                os.kill(os.getpid(), signal.SIGINT)
+            yield played
+
+
+def test_a_second_ctrl_c_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes while the report is made."""
+    monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Pressing(Threads(roster, threads), 1))
+    report = Bench.report
+
+    def pressed(self: Bench, command: str) -> dict[str, Any]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return report(self, command)
+
+    monkeypatch.setattr(Bench, "report", pressed)
+    before, file = signal.getsignal(signal.SIGINT), tmp_path / "a.json"
+    done = run("flip7", *PLAYERS, "--matches", 200, "--option", "target=50", "--players", "2", "--json", file)
+    assert done.exit_code == 130
+    assert "writing the report" in done.stderr
+    assert "League of 2 players" in done.stdout
+    assert [e["lineup"] for e in json.loads(file.read_text())["blocks"]["shards"]] == [["count3", "random"]]
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+class Breaking(Pressing):
+    """Workers that break after a few shards."""
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
+        for number, played in enumerate(self.workers.run(tasks)):
+            if number == self.after:
+                raise OSError("the cluster is gone")
+            yield played
+
+
+def test_a_run_that_breaks_off_reports_what_was_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Breaking(Threads(roster, threads), 1))
+    file = tmp_path / "a.json"
+    done = run("flip7", *PLAYERS, "--matches", 200, "--option", "target=50", "--players", "2", "--json", file)
+    assert done.exit_code == 2
+    assert "the run broke off (OSError: the cluster is gone)" in done.stderr
+    assert "League of 2 players" in done.stdout
+    assert len(json.loads(file.read_text())["blocks"]["shards"]) == 1
+
+
+def test_a_file_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, data: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("card_envs.cli.bench.write_atomically", full)
+    done = run(*QUICK, "--players", 2, "--json", tmp_path / "a.json", "--plot", tmp_path / "a.svg")
+    assert done.exit_code == 2
+    assert "a.json cannot be written (No space left on device)" in done.stderr
+    assert "League of 2 players" in done.stdout
+    assert (tmp_path / "a.svg").exists()
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link.json").symlink_to(tmp_path / "a.json")
+    assert run(*QUICK, "--players", 2, "--json", tmp_path / "link.json").exit_code == 0
+    assert (tmp_path / "link.json").is_symlink()
+    assert json.loads((tmp_path / "a.json").read_text())["schema"]
+
+
+def test_a_player_that_ends_the_process_only_loses() -> None:
+    """And no gate is passed by it."""
+    done = run(*QUICK[:1], "random", "tests.arena_players:Leaving()", "--players", 2, "--matches", 20,
+               "--gate", "tests.arena_players:Leaving() > random")  # fmt: skip
+    assert done.exit_code == 1
+    assert "NOT shown" in done.stderr
+    assert "raised SystemExit: 0" in done.stdout
+
+
+def test_players_as_an_option_are_the_table() -> None:
+    done = run(*QUICK, "--option", "players=3")
+    assert done.exit_code == 0, done.output
+    assert "League of 3 players" in done.stdout
+
+
 def test_the_panel_fixes_what_is_played(tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     done = run("pis_yedili", "full(0)", "--panel", "--matches", 8, "--players", "2", "--json", file)
     assert done.exit_code == 0, done.output
     results = json.loads(file.read_text())["results"]
     assert {row["player"] for row in results["league"]} == {"full(0)", *panel("pis_yedili").players}
+    assert results["panel"] == {"version": panel("pis_yedili").version, "complete": False}
+    assert "but not all of its tables and matches" in done.stdout
     refused = run("flip7", "--panel", "--seed", 1)
     assert refused.exit_code == 2
     assert "--seed does not go with --panel" in refused.stderr
@@ -533,6 +626,13 @@ def test_the_panel_fixes_what_is_played(tmp_path: Path) -> None:
         (("flip7", "random", "count3", "--players", "2,x"), "players = '2,x': expected are whole numbers"),
         (("flip7", "random", "count3", "--plot", "a.txt"), "a.txt ends in '.txt'"),
         (("flip7", "random", "count3", "--json", "/nowhere/a.json"), "cannot be written"),
+        (("flip7", "random", "count3", "--plot", "/tmp/../tmp/.png"), "ends in 'nothing'"),
+        (("flip7", "random", "count3", "--json", "/tmp"), "/tmp cannot be written: it is a folder"),
+        (("flip7", "random", "count3", "--json", "/tmp/x", "--markdown", "/tmp/x"), "are to be different files"),
+        (("flip7", "random", "tests.arena_players:broken()"), "raised KeyError: 'no such'"),
+        (("flip7", "random", "tests.arena_players:Leaving(1)"), "raised SystemExit: 1"),
+        (("flip7", "random", "random ", "--matches", "20"), "'random' is named twice"),
+        (("flip7", "--ray", "ev"), "two at least"),
         (("flip7", "random", "count3", "--option", "players=3", "--players", "2"), "given twice"),
         (("flip7", "random", "count3", "--resume", "missing.json"), "missing.json: No such file"),
         (("flip7", "random"), "two at least"),
