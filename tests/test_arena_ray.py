@@ -103,7 +103,7 @@ def test_the_command_goes_to_an_address(machines: Any, tmp_path: Path) -> None:
     [
         ("127.0.0.1:9", "no Ray cluster answers at '127.0.0.1:9'"),
         ("127.0.0.1:99999", "no Ray cluster"),
-        ("here", "expected is HOST:PORT"),
+        ("here:x", "expected is HOST:PORT"),
     ],
 )
 def test_an_address_without_a_cluster_is_named(address: str, message: str) -> None:
