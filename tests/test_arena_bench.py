@@ -162,6 +162,8 @@ def test_cut_short_and_resumed_is_played_through(after: int) -> None:
     assert it.interrupted
     assert part["header"]["interrupted"]
     assert "cut short" in markdown(part)
+    uneven = any("not all pairs have met in as many deals" in warning for warning in part["results"]["warnings"])
+    assert uneven == (len({entry["blocks"] for entry in part["results"]["cross"]}) > 1)
     assert sum(row["matches"] for row in part["results"]["league"]) < sum(r["matches"] for r in whole["results"]["league"])
     again = Bench.of("flip7", PLAYERS[::-1], matches=1800, tables=[3], **SHORT)
     again.resume(part)
@@ -494,6 +496,8 @@ def test_the_command_goes_on_from_a_file(tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     report = json.loads(file.read_text())
     assert report["timing"]["matches"] == 2 * 200, "no deal is played twice"
+    assert report["header"]["resumed"]
+    assert "part of it had been played before" in again.stdout
     assert report["results"] == bench("flip7", ["random", "count3"], matches=400, tables=[4], **SHORT)["results"]
     assert first["results_sha256"] != report["results_sha256"]
     other = run("flip7", "random", "count3", "--resume", file)

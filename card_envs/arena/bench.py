@@ -47,6 +47,7 @@ class Bench:
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
+    resumed: bool = False
     sequential: bool = False  # some blocks are of a run that a sequential test has ended
     panel: Mapping[str, Any] | None = None
     others: list[dict[str, Any]] = field(default_factory=list)  # blocks of a resumed report that are not asked for, as they are
@@ -162,6 +163,7 @@ class Bench:
                 "command": command or shlex.join(sys.argv),
                 "versions": {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()},
                 "interrupted": self.interrupted,
+                "resumed": self.resumed,
             },
             "results": results,
             "results_sha256": digest(results),
@@ -247,7 +249,7 @@ class Bench:
             raise ValueError(f"{source}: its blocks are damaged, their SHA-256 is another one")
         if blocks["sequential"] and self.gate:
             raise ValueError(f"{source}: it was played until sure, and a gate is one-sided at a fixed number of matches")
-        self.sequential = bool(blocks["sequential"])
+        self.resumed, self.sequential = True, bool(blocks["sequential"])
         mine = self.identity()
         for key in ("game", "package", "options", "deal_list", "seed"):
             if blocks.get(key) != mine[key]:

@@ -54,12 +54,14 @@ def sections(report: Report) -> Iterator[Section]:
         yield Section(f"{total} matches lost by a failure", results["faults"])
     timing = report["timing"]
     rate = f", {timing['matches_per_second']:,.0f} a second" if timing["matches_per_second"] else ""
-    yield Section("Results", [f"SHA-256 {report['results_sha256']}", f"{timing['matches']:,} matches played{rate}"])
+    yield Section("Results", [f"SHA-256 {report['results_sha256']}", f"{timing['matches']:,} matches played in this run{rate}"])
 
 
 def _header(report: Report) -> Iterator[str]:
     results, header, machine = report["results"], report["header"], report["machine"]
     yield f"command: {header['command']}"
+    if header["resumed"]:
+        yield "continued: part of it had been played before"
     if header["interrupted"]:
         yield "cut short: what follows is what had been played"
     yield "versions: " + ", ".join(f"{name} {v}" for name, v in header["versions"].items())

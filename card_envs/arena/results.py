@@ -144,9 +144,11 @@ def table_results(
         worst = min(against, default=None)
         row["worst"] = None if worst is None else {"player": worst[1], "edge": worst[0]}
     warnings = list(_intransitive(n, league, cross)) if len(names) > 2 else []
-    fewest = min((entry["blocks"] for entry in cross), default=FEW)
+    fewest, most = (pick((entry["blocks"] for entry in cross), default=FEW) for pick in (min, max))
     if fewest < FEW:
         warnings.append(f"{n} players: {fewest} blocks of a pair only; below {FEW} the intervals are rough")
+    if fewest < most and not (until_sure or sequential):
+        warnings.append(f"{n} players: not all pairs have met in as many deals ({fewest} … {most})")
     return {"league": league, "cross": cross, "warnings": warnings}
 
 
