@@ -78,6 +78,16 @@ class Killer(First):
         return super().act(decisions)
 
 
+class Moody(First):
+    """Plays by a generator of its own, which no seed of the benchmark sets."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.default_rng()
+
+    def act(self, decisions: Decisions) -> NDArray[Any]:
+        return np.asarray((self.rng.random(decisions.action_mask.shape) * decisions.action_mask).argmax(axis=1))
+
+
 class Leaving(First):
     """Tries to end the process: when it is made, or else when it is asked."""
 

@@ -359,6 +359,14 @@ def test_duplicates_agree_with_independent_deals_and_print_their_variance(target
     assert least <= factor < 1.0, f"seed {seed}"
 
 
+def test_who_does_not_play_the_same_again_is_named(network: str) -> None:
+    moody, sound = "tests.arena_players:Moody()", "tests.arena_players:Uniform()"
+    report = bench("flip7", [moody, sound, network, "exact", "random"], matches=20, tables=[2], **SHORT)
+    assert report["header"]["irreproducible"] == [moody]
+    assert f"NOT REPRODUCIBLE: {moody}" in markdown(report).replace("\\", "")
+    assert "irreproducible" not in str(report["results"])
+
+
 def test_every_playing_is_a_match_of_its_own() -> None:
     """What a player remembers belongs to a match: all rotations and line-ups of a deal have different numbers."""
 

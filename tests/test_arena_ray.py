@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,7 +55,8 @@ def test_ray_plays_the_same_and_a_killed_worker_costs_one_block(tmp_path: Path) 
     found, matches = play_on(None, ["random", killer], **SHORT)
     assert (tmp_path / "killed").exists(), "a worker was killed"
     assert matches == 2 * 90, "every block came back once"
-    notes = {(match, process) for match, process in (file.name.split("-") for file in tmp_path.glob("*-*"))}
+    files = (file.name.split("-") for file in tmp_path.glob("*-*"))
+    notes = {(match, process) for match, process in files if process != str(os.getpid())}  # here a block is only checked
     played_twice = [match for match, times in Counter(match for match, _ in notes).items() if times > 1]
     assert len(notes) - len(played_twice) == 2 * 90, "it sits in every match"
     assert 0 < len(played_twice) <= 3, "the rotations of one deal"

@@ -20,7 +20,17 @@ import numpy as np
 from card_envs.arena import statistics
 from card_envs.arena.duel import list_seed
 from card_envs.arena.results import digest, identify_player, parse_gate, results_of
-from card_envs.arena.run import MOST_DEALS, Benchmark, Done, Roster, Threads, Workers, fixed_tasks, play_until_sure
+from card_envs.arena.run import (
+    MOST_DEALS,
+    Benchmark,
+    Done,
+    Roster,
+    Threads,
+    Workers,
+    fixed_tasks,
+    irreproducible,
+    play_until_sure,
+)  # fmt: skip
 from card_envs.arena.shard import Shard, merged
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.measures import measures_of
@@ -48,6 +58,7 @@ class Bench:
     played: int = 0
     interrupted: bool = False
     resumed: bool = False
+    irreproducible: list[str] = field(default_factory=list)
     sequential: bool = False  # some blocks are of a run that a sequential test has ended
     panel: Mapping[str, Any] | None = None
     others: list[dict[str, Any]] = field(default_factory=list)  # blocks of a resumed report that are not asked for, as they are
@@ -132,6 +143,8 @@ class Bench:
                 play_until_sure(self.benchmark, str(self.baseline), workers, count, edge=self.edge, most=self.deals)
             else:
                 self.benchmark.play(self.tasks(), workers, count)
+            if self.played:
+                self.irreproducible = irreproducible(self.benchmark)
         except KeyboardInterrupt:
             self.interrupted = True
         finally:
@@ -164,6 +177,7 @@ class Bench:
                 "versions": {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()},
                 "interrupted": self.interrupted,
                 "resumed": self.resumed,
+                "irreproducible": self.irreproducible,
             },
             "results": results,
             "results_sha256": digest(results),

@@ -62,6 +62,8 @@ def _header(report: Report) -> Iterator[str]:
     yield f"command: {header['command']}"
     if header["resumed"]:
         yield "continued: part of it had been played before"
+    for player in header["irreproducible"]:
+        yield f"NOT REPRODUCIBLE: {player}, made anew, did not play a block again as before; it is no function of row and key"
     if header["interrupted"]:
         yield "cut short: what follows is what had been played"
     yield "versions: " + ", ".join(f"{name} {v}" for name, v in header["versions"].items())

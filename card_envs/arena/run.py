@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena.lineups import Lineup, all_lineups, pairings
-from card_envs.arena.shard import Shard, Task, blocks_of, merged, one_blas_thread, play_shard, unit
+from card_envs.arena.shard import PER_DEAL, Shard, Task, blocks_of, merged, one_blas_thread, play_shard, unit
 from card_envs.arena.statistics import MIN_BLOCKS, sprt
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player, resolve
@@ -185,6 +185,29 @@ def _progress(benchmark: Benchmark, n: int, name: str, baseline: str) -> tuple[i
     first = [benchmark.shards.get((n, lineup), {}).get(0) for lineup in lineups]  # shards are merged
     played = min(0 if shard is None else shard.end for shard in first)
     return played, -(-MIN_BLOCKS // size) * size
+
+
+def irreproducible(benchmark: Benchmark) -> list[str]:
+    """The players who, made anew, do not play a block again as they have played it: they are no functions of row and key.
+
+    A block of each is tried; built-in players are what they are, and players made outside cannot be made anew.
+    """
+    found, tried = [], set()
+    for (n, lineup), shards in sorted(benchmark.shards.items()):
+        anew = Roster(benchmark.roster.specs, benchmark.game)
+        players = anew.seated(lineup, benchmark.tables[n])
+        doubtful = [
+            name for name, player in players.items()
+            if not isinstance(player, BuiltIn) and isinstance(anew.specs[name], str) and name not in tried
+        ]  # fmt: skip
+        if 0 not in shards or len(doubtful) != 1:  # so that it is clear who
+            continue
+        tried.add(doubtful[0])
+        with one_blas_thread():
+            again = play_shard(Task(benchmark.game, benchmark.tables[n], lineup, benchmark.seed, 0, 1), players)
+        if any((getattr(again, name)[0] != getattr(shards[0], name)[0]).any() for name in PER_DEAL):
+            found.append(doubtful[0])
+    return found
 
 
 # ---- who plays the shards
