@@ -11,8 +11,9 @@ from scipy import stats
 
 import card_envs
 from card_envs.arena import list_seed
+from card_envs.arena.league import columns_of
 from card_envs.arena.lineups import all_lineups, free_for_alls, pairings
-from card_envs.arena.results import columns_of, judge, results_of
+from card_envs.arena.results import judge, results_of
 from card_envs.arena.run import Benchmark, Roster
 from card_envs.arena.shard import Shard, unit
 from card_envs.arena.statistics import (

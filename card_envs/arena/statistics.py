@@ -28,6 +28,11 @@ LOWER, UPPER = log(ERROR / (1.0 - ERROR)), log((1.0 - ERROR) / ERROR)
 Floats = NDArray[np.float64]
 
 
+def rounded(value: float | None, digits: int = 6) -> float | None:
+    """Shorter than the last bits, in which linear algebra libraries differ."""
+    return None if value is None or not np.isfinite(value) else round(float(value), digits) + 0.0
+
+
 @dataclass(frozen=True)
 class Mean:
     """A mean over independent blocks.
