@@ -203,6 +203,8 @@ def results_of(
             "rating": "Bradley-Terry by placement, choix.ilsr_pairwise_dense, Elo units",
             "alpha": statistics.ALPHA,
             "interval": "95 %, bootstrap over deal blocks (league), Student's t over deal blocks (cross)",
+            "level_blocks": "if all are alike: Clopper and Pearson's bound for such as have not been seen",
+            "sequential_test": f"SPRT, normal, from {statistics.MIN_BLOCKS} blocks; variance with two more at either bound",
             "resamples": statistics.RESAMPLES,
             "significance": "Holm, 5 % over the cross-table of a table size",
             "edge": edge,
