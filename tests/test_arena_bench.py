@@ -140,16 +140,28 @@ def test_a_sequential_test_ends_at_the_most_matches() -> None:
     assert (entry["blocks"], entry["sprt"]["verdict"], entry["early"]) == (200, "undecided", False)
 
 
-class Cut:
-    """Workers that are interrupted after a few shards."""
+def interrupt() -> None:
+    raise KeyboardInterrupt
 
-    def __init__(self, workers: Any, after: int) -> None:
-        self.workers, self.after = workers, after
+
+def press() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def lose_the_cluster() -> None:
+    raise OSError("the cluster is gone")
+
+
+class Cut:
+    """Workers to whom something happens after a few shards."""
+
+    def __init__(self, workers: Any, after: int, what: Callable[[], None] = interrupt) -> None:
+        self.workers, self.after, self.what = workers, after, what
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         for number, played in enumerate(self.workers.run(tasks)):
             if number == self.after:
-                raise KeyboardInterrupt
+                self.what()
             yield played
 
 
@@ -520,39 +532,28 @@ def test_a_gate_decides_the_exit_code() -> None:
     assert "NOT shown" in failed.stderr
 
 
+def assert_first_pair_reported(done: Any, file: Path) -> None:
+    """On the terminal and in the JSON: the one shard that was played before something happened."""
+    assert "League of 2 players" in done.stdout
+    assert [e["lineup"] for e in json.loads(file.read_text())["blocks"]["shards"]] == [["count3", "random"]]
+
+
 def test_ctrl_c_prints_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Cut(Threads(roster, threads), 1))
     file = tmp_path / "a.json"
     done = run("flip7", *PLAYERS, "--matches", 200, "--option", "target=50", "--players", "2", "--json", file)
     assert done.exit_code == 130
     assert "cut short" in done.stdout
-    assert "League of 2 players" in done.stdout
-    assert [e["lineup"] for e in json.loads(file.read_text())["blocks"]["shards"]] == [["count3", "random"]]
-
-
-class Pressing:
-    """Workers at whom Ctrl-C is pressed after a few shards."""
-
-    def __init__(self, workers: Any, after: int) -> None:
-        self.workers, self.after = workers, after
-
-    def warm_up(self, benchmark: Any) -> None:
-        pass
-
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
-        for number, played in enumerate(self.workers.run(tasks)):
-            if number == self.after:
-                os.kill(os.getpid(), signal.SIGINT)
-            yield played
+    assert_first_pair_reported(done, file)
 
 
 def test_a_second_ctrl_c_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes while the report is made."""
-    monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Pressing(Threads(roster, threads), 1))
+    monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Cut(Threads(roster, threads), 1, press))
     report = Bench.report
 
     def pressed(self: Bench, command: str) -> dict[str, Any]:
-        os.kill(os.getpid(), signal.SIGINT)
+        press()
         return report(self, command)
 
     monkeypatch.setattr(Bench, "report", pressed)
@@ -560,29 +561,19 @@ def test_a_second_ctrl_c_loses_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     done = run("flip7", *PLAYERS, "--matches", 200, "--option", "target=50", "--players", "2", "--json", file)
     assert done.exit_code == 130
     assert "writing the report" in done.stderr
-    assert "League of 2 players" in done.stdout
-    assert [e["lineup"] for e in json.loads(file.read_text())["blocks"]["shards"]] == [["count3", "random"]]
+    assert_first_pair_reported(done, file)
     assert signal.getsignal(signal.SIGINT) is before
 
 
-class Breaking(Pressing):
-    """Workers that break after a few shards."""
-
-    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
-        for number, played in enumerate(self.workers.run(tasks)):
-            if number == self.after:
-                raise OSError("the cluster is gone")
-            yield played
-
-
 def test_a_run_that_breaks_off_reports_what_was_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("card_envs.cli.bench.Threads", lambda roster, threads: Breaking(Threads(roster, threads), 1))
+    monkeypatch.setattr(
+        "card_envs.cli.bench.Threads", lambda roster, threads: Cut(Threads(roster, threads), 1, lose_the_cluster)
+    )
     file = tmp_path / "a.json"
     done = run("flip7", *PLAYERS, "--matches", 200, "--option", "target=50", "--players", "2", "--json", file)
     assert done.exit_code == 2
     assert "the run broke off (OSError: the cluster is gone)" in done.stderr
-    assert "League of 2 players" in done.stdout
-    assert len(json.loads(file.read_text())["blocks"]["shards"]) == 1
+    assert_first_pair_reported(done, file)
 
 
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -638,9 +629,9 @@ def test_the_panel_fixes_what_is_played(tmp_path: Path) -> None:
         (("flip7", "random", "count3", "--players", "2,x"), "players = '2,x': expected are whole numbers"),
         (("flip7", "random", "count3", "--plot", "a.txt"), "a.txt ends in '.txt'"),
         (("flip7", "random", "count3", "--json", "/nowhere/a.json"), "cannot be written"),
-        (("flip7", "random", "count3", "--plot", "/tmp/../tmp/.png"), "ends in 'nothing'"),
-        (("flip7", "random", "count3", "--json", "/tmp"), "/tmp cannot be written: it is a folder"),
-        (("flip7", "random", "count3", "--json", "/tmp/x", "--markdown", "/tmp/x"), "are to be different files"),
+        (("flip7", "random", "count3", "--plot", ".png"), "ends in 'nothing'"),
+        (("flip7", "random", "count3", "--json", "."), ". cannot be written: it is a folder"),
+        (("flip7", "random", "count3", "--json", "x", "--markdown", "x"), "are to be different files"),
         (("flip7", "random", "tests.arena_players:broken()"), "raised KeyError: 'no such'"),
         (("flip7", "random", "tests.arena_players:Leaving(1)"), "raised SystemExit: 1"),
         (("flip7", "random", "random ", "--matches", "20"), "'random' is named twice"),

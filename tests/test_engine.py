@@ -1039,7 +1039,7 @@ def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
     names: dict[tuple[str, str], str] = {}
     for loop in made:
         compiled.compile_loop(its, loop)
-        for function in compiled.functions_in((loop.function, *loop.rules)).values():
+        for function in compiled.functions_in((loop.function, *loop.rules)):
             code = compiled.digest((function,))
             assert names.setdefault((function.__module__, function.__qualname__), code) == code, function.__qualname__
 

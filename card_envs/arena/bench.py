@@ -30,7 +30,7 @@ from card_envs.arena.run import (
     fixed_tasks,
     irreproducible,
     play_until_sure,
-)  # fmt: skip
+)
 from card_envs.arena.shard import Shard, merged
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.measures import measures_of

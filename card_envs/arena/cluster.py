@@ -36,11 +36,11 @@ def _play(task: Task, specs: tuple[tuple[str, str], ...], here: str) -> Shard:
 
 def _knock(address: str) -> None:
     """``ValueError`` if nobody listens at ``HOST:PORT`` or ``ray://HOST:PORT``; Ray would try for minutes and exit."""
+    if address == "auto":
+        return
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdecimal():
-        if address != "auto":
-            raise ValueError(f"Ray address {address!r}: expected is HOST:PORT, ray://HOST:PORT or auto")
-        return
+        raise ValueError(f"Ray address {address!r}: expected is HOST:PORT, ray://HOST:PORT or auto")
     try:
         socket.create_connection((host, int(port)), PATIENCE).close()
     except (OSError, OverflowError) as error:

@@ -49,7 +49,7 @@ def columns_of(benchmark: Benchmark, n: int) -> Columns:
     """Sum the shards of a table size by deal."""
     names = list(benchmark.roster)
     played = [(lineup, shards) for (size, lineup), shards in sorted(benchmark.shards.items()) if size == n and shards]
-    deals = max((s.first + s.deals for _, shards in played for s in shards.values()), default=0)
+    deals = max((s.end for _, shards in played for s in shards.values()), default=0)
     p = len(names)
     counts = np.zeros((deals, p, p))
     shares, seats, places, margins = (np.zeros((deals, p)) for _ in range(4))
@@ -58,7 +58,7 @@ def columns_of(benchmark: Benchmark, n: int) -> Columns:
         who = np.array([names.index(name) for name in sorted(set(lineup))])
         copies = np.array([lineup.count(name) for name in sorted(set(lineup))])
         for s in shards.values():
-            rows = slice(s.first, s.first + s.deals)
+            rows = slice(s.first, s.end)
             counts[rows, who[:, None], who] += s.pairs / 2
             shares[rows, who] += s.shares / unit(n)
             seats[rows, who] += n * copies

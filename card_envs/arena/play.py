@@ -130,6 +130,8 @@ class Playing:
         if self.measures.appraiser is None or self.appraised is None or not appraise:
             return
         rows = rows[self.appraised[rows]]
+        if not len(rows):
+            return
         lost, deals = (self.measures.names.index(name) for name in (LOST, DEALS))
         self.counts[rows, :, deals] = self._finished[rows, None]
         asked = rows[batch._to_move[rows] >= 0]

@@ -186,7 +186,7 @@ def results_of(
     for n, resolved in benchmark.tables.items():
         for key, part in table_results(benchmark, n, baseline, edge, until_sure, sequential).items():
             found[key] += part
-        ends = [s.first + s.deals for (size, _), by in benchmark.shards.items() if size == n for s in by.values()]
+        ends = [s.end for (size, _), by in benchmark.shards.items() if size == n for s in by.values()]
         count = max(ends, default=0)
         deals[str(n)] = {"deals": count, "sha256": hash_deals(game, resolved, benchmark.seed, count)}
     told = [text for _, by in sorted(benchmark.shards.items()) for _, s in sorted(by.items()) for text in s.told]

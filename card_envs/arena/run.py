@@ -128,7 +128,7 @@ class Benchmark:
         if not shards:
             return np.empty(0, np.int64), np.empty(0)
         one = sorted(set(lineup)).index(lineup[0])
-        deals = np.concatenate([np.arange(s.first, s.first + s.deals) for s in shards])
+        deals = np.concatenate([np.arange(s.first, s.end) for s in shards])
         return deals, np.concatenate([s.shares[:, one] for s in shards]) / (unit(n) * n)
 
     def in_order(self, n: int, lineup: Lineup) -> list[Shard]:
@@ -194,15 +194,14 @@ def irreproducible(benchmark: Benchmark) -> list[str]:
     """
     found, tried = [], set()
     for (n, lineup), shards in sorted(benchmark.shards.items()):
-        anew = Roster(benchmark.roster.specs, benchmark.game)
-        players = anew.seated(lineup, benchmark.tables[n])
         doubtful = [
-            name for name, player in players.items()
-            if not isinstance(player, BuiltIn) and isinstance(anew.specs[name], str) and name not in tried
+            name for name, player in benchmark.roster.seated(lineup, benchmark.tables[n]).items()
+            if not isinstance(player, BuiltIn) and isinstance(benchmark.roster.specs[name], str) and name not in tried
         ]  # fmt: skip
         if 0 not in shards or len(doubtful) != 1:  # so that it is clear who
             continue
         tried.add(doubtful[0])
+        players = Roster(benchmark.roster.specs, benchmark.game).seated(lineup, benchmark.tables[n])
         with one_blas_thread():
             again = play_shard(Task(benchmark.game, benchmark.tables[n], lineup, benchmark.seed, 0, 1), players)
         if any((getattr(again, name)[0] != getattr(shards[0], name)[0]).any() for name in PER_DEAL):

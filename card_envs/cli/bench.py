@@ -124,15 +124,10 @@ def bench(
         if bench.interrupted:
             print("writing the report …", file=sys.stderr)
         report = bench.report("card-envs " + shlex.join(sys.argv[1:]))
-        if target is not None:
-            failed += attempt(target, lambda file: write_atomically(file, (jsonlib.dumps(report) + "\n").encode()))
+        failed += attempt(write_json, report, target)
         show(report, table_console())
-        if markdown_file is not None:
-            failed += attempt(markdown_file, lambda file: write_atomically(file, markdown(report).encode()))
-        if plot is not None:
-            from card_envs.arena.plots import save_plot
-
-            failed += attempt(plot, lambda file: save_plot(report, file))
+        failed += attempt(write_markdown, report, markdown_file)
+        failed += attempt(write_plot, report, plot)
     if failed:
         raise ValueError("; ".join(failed))
     if bench.interrupted:
@@ -148,14 +143,32 @@ def check_writable(file: Path) -> None:
     folder = file.resolve().parent
     if not folder.is_dir():
         raise ValueError(f"{file} cannot be written: {folder} is no folder")
-    if file.is_dir() or not os.access(folder, os.W_OK):
-        raise ValueError(f"{file} cannot be written: {'it is a folder' if file.is_dir() else f'{folder} is read-only'}")
+    if file.is_dir():
+        raise ValueError(f"{file} cannot be written: it is a folder")
+    if not os.access(folder, os.W_OK):
+        raise ValueError(f"{file} cannot be written: {folder} is read-only")
 
 
-def attempt(file: Path, write: Callable[[Path], None]) -> list[str]:
-    """Write a file; what went wrong, in words, if anything: the others shall be written all the same."""
+def write_json(report: dict[str, Any], file: Path) -> None:
+    write_atomically(file, (jsonlib.dumps(report) + "\n").encode())
+
+
+def write_markdown(report: dict[str, Any], file: Path) -> None:
+    write_atomically(file, markdown(report).encode())
+
+
+def write_plot(report: dict[str, Any], file: Path) -> None:
+    from card_envs.arena.plots import save_plot
+
+    save_plot(report, file)
+
+
+def attempt(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
+    """Write a file, if one is named; what went wrong, in words, if anything: the others shall be written all the same."""
+    if file is None:
+        return []
     try:
-        write(file)
+        write(report, file)
     except (OSError, ValueError) as error:
         return [f"{file} cannot be written ({getattr(error, 'strerror', None) or error})"]
     return []

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import card_envs
-from card_envs.cli.arguments import GameName, OptionWords, Players
+from card_envs.cli.arguments import GameName, OptionWords, Players, print_deal
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.players import Decisions, Player, resolve, split_specs
@@ -88,8 +88,7 @@ def play_match(table: Table, players: list[Player], names: list[str]) -> None:
         table.play(action)
         if not isinstance(players[mover], Human):
             print(f"seat {mover} ({names[mover]}): {action}")
-        for scores, ending in zip(table.deals[deals:], table.endings[deals:], strict=True):
-            print(f"deal {len(table.deals)}: {ending}; scores {scores}, totals {table.scores}")
+        print_deal(table, deals)
     print(f"\n{table}")
     print(f"seed {table.identity[0]}")
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 import card_envs
-from card_envs.cli.arguments import Json, print_json
+from card_envs.cli.arguments import Json, print_deal, print_json
 
 
 def replay(
@@ -38,8 +38,7 @@ def replay(
         print(f"{number:4}  seat {table.to_move}: {action}")
         deals = len(table.deals)
         table.play(action)
-        for scores, ending in zip(table.deals[deals:], table.endings[deals:], strict=True):
-            print(f"      deal {len(table.deals)}: {ending}; scores {scores}, totals {table.scores}")
+        print_deal(table, deals, "      ")
     print(f"\n{table}")
 
 

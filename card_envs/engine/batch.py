@@ -155,11 +155,15 @@ class Batch:
             IllegalAction: names the rows whose action is not legal; no row is stepped.
             ValueError: a wrong shape or dtype, a NaN.
         """
+        self._take(actions)
+        self._run(self._rows)
+
+    def _take(self, actions: ArrayLike) -> None:
+        """Lay an action ready for every row, if all are legal."""
         self._actions[:] = self._integers(actions, "actions")
         illegal = np.flatnonzero(~self._legal(self._actions, self._rows))
         if len(illegal):
             raise IllegalAction(self._explain(illegal))
-        self._run(self._rows)
 
     def sample(self) -> NDArray[np.int64]:
         """A uniformly random legal action for every row, int64 [size], drawn from the stream of each row's decision."""
@@ -252,12 +256,9 @@ class Batch:
         Raises:
             IllegalAction, ValueError: as :meth:`step`; an unknown policy.
         """
-        self._actions[:] = self._integers(actions, "actions")
         parameters = self._parameters(policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
-        illegal = np.flatnonzero(~self._legal(self._actions, self._rows))
-        if len(illegal):
-            raise IllegalAction(self._explain(illegal))
+        self._take(actions)
         if seeds is not None:
             with np.errstate(over="ignore"):
                 self._keys[:] = stream(match_key(self._integers(seeds, "seeds").astype(np.uint64), 0, 0), PLAYERS)

@@ -25,7 +25,7 @@ import numpy as np
 from numba.core import event
 
 from card_envs.engine import loops
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, Policy
 from card_envs.engine.loops import Loop
 from card_envs.engine.rows import Rows
 
@@ -38,42 +38,33 @@ def _is_ours(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.startswith("card_envs")
 
 
-def functions_in(roots: tuple[Any, ...]) -> dict[int, types.FunctionType]:
-    """These functions and, recursively, all that they name or close over, by identity."""
-    found: dict[int, types.FunctionType] = {}
-
-    def add(value: Any) -> None:
-        if isinstance(value, types.FunctionType) and id(value) not in found:
-            found[id(value)] = value
-            for name in value.__code__.co_names:
-                held = value.__globals__.get(name)
-                add([vars(held).get(inner) for inner in value.__code__.co_names] if _is_ours(held) else held)
-            add([cell.cell_contents for cell in value.__closure__ or ()])
-        elif isinstance(value, list | tuple):
-            for item in value:
-                add(item)
-
-    add(roots)
-    return found
-
-
-def tell_apart(roots: tuple[Any, ...]) -> None:
-    """Give every function that a factory has made, among those that ``roots`` run, a name of its own."""
-    for function in functions_in(roots).values():
-        if function.__qualname__.endswith(f".<locals>.{function.__name__}"):  # not yet renamed
-            function.__qualname__ += f".{digest((function,))}"
+def functions_in(roots: tuple[Any, ...]) -> list[types.FunctionType]:
+    """These functions and, recursively, all that they name or close over."""
+    return _walk(roots)[0]
 
 
 def digest(roots: tuple[Any, ...]) -> str:
     """A hash of the code objects of these functions and, recursively, of all functions, arrays and constants that they name."""
+    return _walk(roots)[1]
+
+
+def tell_apart(roots: tuple[Any, ...]) -> None:
+    """Give every function that a factory has made, among those that ``roots`` run, a name of its own."""
+    for function in functions_in(roots):
+        if function.__qualname__.endswith(f".<locals>.{function.__name__}"):  # not yet renamed
+            function.__qualname__ += f".{digest((function,))}"
+
+
+def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
+    """All functions that these lead to, and the hash of what they are made of."""
     state = sha256(repr((NAMING, numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
-    seen: set[int] = set()
+    functions: dict[int, types.FunctionType] = {}
 
     def add(value: Any) -> None:
         if isinstance(value, types.FunctionType):
-            if id(value) in seen:
+            if id(value) in functions:
                 return
-            seen.add(id(value))
+            functions[id(value)] = value
             add(value.__code__)
             names = value.__code__.co_names
             for name in names:
@@ -99,7 +90,7 @@ def digest(roots: tuple[Any, ...]) -> str:
 
     for root in roots:
         add(root)
-    return state.hexdigest()[:12]
+    return list(functions.values()), state.hexdigest()[:12]
 
 
 class _Tell(event.Listener):
@@ -186,24 +177,22 @@ class Loops:
         self.redeal = self._make(loops.redeal_loop(game))
         self.count = self._make(loops.count_loop(game))
         self.sort = self._make(loops.sort_loop(game))
-        self._choose: dict[str, Callable[..., Any]] = {}
-        self._playout: dict[str, Callable[..., Any]] = {}
-        self._rollout: dict[str, Callable[..., Any]] = {}
+        self._of_policies: dict[tuple[Any, str], Callable[..., Any]] = {}
+
+    def _of(self, factory: Callable[[Game, Policy], Loop], policy: str) -> Callable[..., Any]:
+        key = factory, policy
+        if key not in self._of_policies:
+            self._of_policies[key] = self._make(factory(self._game, self._game.policy(policy)))
+        return self._of_policies[key]
 
     def choose(self, policy: str) -> Callable[..., Any]:
-        if policy not in self._choose:
-            self._choose[policy] = self._make(loops.choose_loop(self._game, self._game.policy(policy)))
-        return self._choose[policy]
+        return self._of(loops.choose_loop, policy)
 
     def playout(self, policy: str) -> Callable[..., Any]:
-        if policy not in self._playout:
-            self._playout[policy] = self._make(loops.playout_loop(self._game, self._game.policy(policy)))
-        return self._playout[policy]
+        return self._of(loops.playout_loop, policy)
 
     def rollout(self, policy: str) -> Callable[..., Any]:
-        if policy not in self._rollout:
-            self._rollout[policy] = self._make(loops.rollout_loop(self._game, self._game.policy(policy)))
-        return self._rollout[policy]
+        return self._of(loops.rollout_loop, policy)
 
 
 @cache

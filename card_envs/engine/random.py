@@ -16,11 +16,8 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
-DECK, PLAYERS, REDEAL = (
-    0,
-    1,
-    1 << 32,
-)  # streams of a match: its shuffles, its players; and of any key: redeals, beyond all shuffles
+# streams of a match: its shuffles, its players; and of any key: redeals, beyond all shuffles
+DECK, PLAYERS, REDEAL = 0, 1, 1 << 32
 
 
 @register_jitable

@@ -18,19 +18,17 @@ from card_envs.players.player import BuiltIn, Function, Player
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
 
 
-_REGISTERED: dict[tuple[str, str], str] = {}
-_MEANINGS: dict[tuple[str, str], str] = {}
+_REGISTERED: dict[tuple[str, str], tuple[str, str]] = {}  # (game, name) -> (target, meaning)
 
 
 def register_player(game: str, name: str, target: str, meaning: str = "") -> None:
     """Let ``name`` stand for ``target``, a ``module:factory``, among the players of a game; it is imported when asked for."""
-    _REGISTERED[game, name] = target
-    _MEANINGS[game, name] = meaning
+    _REGISTERED[game, name] = target, meaning
 
 
 def registered_players(game: str) -> dict[str, str]:
     """The names that :func:`register_player` has given to players of a game, and what they do."""
-    return {name: meaning for (its_game, name), meaning in _MEANINGS.items() if its_game == game}
+    return {name: meaning for (its_game, name), (_, meaning) in _REGISTERED.items() if its_game == game}
 
 
 def split_specs(text: str) -> list[str]:
@@ -67,7 +65,7 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         if match is None:
             raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
         arguments, keywords = _literals(spec, match["arguments"] or "")
-        name = _REGISTERED.get((game.name, match["name"]), match["name"])
+        name = _REGISTERED.get((game.name, match["name"]), (match["name"], ""))[0]
         player = _made(spec, name, arguments, keywords) if ":" in name else _built_in(spec, name, game, arguments, keywords)
     if isinstance(player, Network):
         player.check(game, game.resolve(options or {}))

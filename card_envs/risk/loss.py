@@ -89,8 +89,13 @@ class Choices:
 
     @property
     def loss(self) -> Array:
-        loss: Array = np.maximum(self.draw, self.stay) - np.where(self.drew, self.draw, self.stay)
-        return loss
+        return given_away(self.draw, self.stay, self.drew)
+
+
+def given_away(draw: Array, stay: Array, drew: NDArray[np.bool_]) -> Array:
+    """The better of either less what was chosen, float64 [n]."""
+    lost: Array = np.maximum(draw, stay) - np.where(drew, draw, stay)
+    return lost
 
 
 def choices_in(batch: Batch, rows: NDArray[np.int64], unit: str = "points", table: Race | None = None) -> Choices | None:
@@ -116,9 +121,10 @@ def millionths_lost(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     if len(asked):
         view = View.of(Decisions(batch, asked).observation, batch.options)
         drew = batch._actions[asked] == ACTION_DRAW
-        choices = choices_in(batch, asked[~(drew & surely_draws(view, np.arange(len(asked))))])
-        if choices is not None:
-            lost[choices.rows] = np.rint(1e6 * choices.loss)
+        doubtful = np.flatnonzero(~(drew & surely_draws(view, np.arange(len(asked)))))  # the others lose nothing
+        payoffs = np.broadcast_to(POINTS, (len(doubtful), SCORES)).copy()
+        draw, stay = draw_and_stay(view, doubtful, payoffs)
+        lost[asked[doubtful]] = np.rint(1e6 * given_away(draw, stay, drew[doubtful]))
     return lost[rows]
 
 
