@@ -576,6 +576,16 @@ def test_a_run_that_breaks_off_reports_what_was_played(tmp_path: Path, monkeypat
     assert_first_pair_reported(done, file)
 
 
+def test_a_wrong_argument_is_told_before_anything_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    file.write_text("precious")
+    done = run(*QUICK, "--players", 2, "--threads", 0, "--json", file)
+    assert done.exit_code == 2
+    assert done.stderr == "card-envs: threads = 0: allowed is a whole number from 1\n"
+    assert not done.stdout
+    assert file.read_text() == "precious"
+
+
 def test_a_file_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")

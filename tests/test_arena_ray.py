@@ -114,6 +114,8 @@ def test_an_address_without_a_cluster_is_named(address: str, message: str) -> No
     assert done.exit_code == 2
     assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
+    assert "broke off" not in done.stderr, "nothing had begun"
+    assert not done.stdout
 
 
 def test_objects_do_not_go_to_ray() -> None:

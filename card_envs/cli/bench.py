@@ -23,7 +23,7 @@ import card_envs
 from card_envs.arena.bench import Bench, read_report
 from card_envs.arena.panel import panel as panel_of
 from card_envs.arena.report import gate_line, markdown, show
-from card_envs.arena.run import Done, Threads
+from card_envs.arena.run import Done, Roster, Threads, Workers
 from card_envs.arena.statistics import EDGE
 from card_envs.cli.arguments import GameName, OptionWords, table_console
 from card_envs.players.network import write_atomically
@@ -116,9 +116,9 @@ def bench(
         raise ValueError("json, markdown and plot are to be different files")
     failed: list[str] = []
     with one_interrupt():
-        with progress_bar(bench) as done:
+        with workers_of(bench.benchmark.roster, threads, ray) as workers, progress_bar(bench) as done:
             try:
-                play(bench, threads, ray, done)
+                bench.play(workers, done)
             except Exception as error:
                 failed.append(f"the run broke off ({type(error).__name__}: {error}); the report is on what had been played")
         if bench.interrupted:
@@ -227,17 +227,17 @@ def with_panel(
     return arguments, dict(it.options), list(dict.fromkeys([*it.players, *named]))
 
 
-def play(bench: Bench, threads: int, ray: str | None, done: Done) -> None:
-    """Play it on threads of this process or on Ray."""
-    roster = bench.benchmark.roster
+@contextmanager
+def workers_of(roster: Roster, threads: int, ray: str | None) -> Iterator[Workers]:
+    """Who plays: threads of this process, or Ray."""
     if ray is None:
-        bench.play(Threads(roster, threads), done)
+        yield Threads(roster, threads)
         return
     from card_envs.arena.cluster import Cluster
 
     cluster = Cluster(roster, None if ray == LOCAL else ray)
     try:
-        bench.play(cluster, done)
+        yield cluster
     finally:
         cluster.close()
 
