@@ -15,12 +15,14 @@ from card_envs.engine.measures import register_appraiser as _register_appraiser
 from card_envs.engine.table import Seed, Table
 from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
-from card_envs.games import game_of as game
-from card_envs.games import games
+from card_envs.games import available_games, load_game
 from card_envs.players import load_player, register_player
 
 __version__ = _version("card-envs")
-__all__ = ["Batch", "Game", "IllegalAction", "Table", "__version__", "batch", "game", "games", "load_player", "replay", "table"]
+__all__ = [
+    "Batch", "Game", "IllegalAction", "Table", "__version__", "available_games", "batch", "load_game", "load_player",
+    "replay", "table",
+]  # fmt: skip
 
 _aec.register()
 _gym.register()
@@ -42,7 +44,7 @@ def table(
     **options: OptionValue,
 ) -> Table:
     """One match of the game ``name``: see :class:`card_envs.Table`."""
-    return Table(game(name), seed=seed, deck=deck, interpreted=interpreted, **options)
+    return Table(load_game(name), seed=seed, deck=deck, interpreted=interpreted, **options)
 
 
 def batch(
@@ -58,10 +60,10 @@ def batch(
 ) -> Batch:
     """Many matches of the game ``name`` in lock step: see :class:`card_envs.Batch`."""
     return Batch(
-        game(name), size, seed=seed, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **options
+        load_game(name), size, seed=seed, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **options
     )
 
 
 def replay(record: Mapping[str, Any]) -> Table:
     """The match of a record (``Table.record()``), played again. ``ValueError`` names what is wrong with the record."""
-    return _record.replay(record, game)
+    return _record.replay(record, load_game)

@@ -12,7 +12,7 @@ from card_envs import Game, Table
 from card_envs.engine.game import OptionValue
 
 Options = dict[str, OptionValue]
-GAMES = card_envs.games()
+GAMES = card_envs.available_games()
 
 # ---- option sets
 
@@ -29,13 +29,13 @@ def variants(game: Game) -> list[Options]:
 
 def all_options(name: str) -> list[Options]:
     """Every number of players with every variant."""
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     return [{"players": players, **variant} for players in game.players for variant in variants(game)]
 
 
 def some_options(name: str) -> list[Options]:
     """Few, medium and many players, each variant once at least."""
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     counts = sorted({game.players[0], game.players[len(game.players) // 3], game.players[-1]})
     sets = variants(game)
     return [{"players": counts[i % len(counts)], **sets[i % len(sets)]} for i in range(max(len(counts), len(sets)))]
@@ -43,7 +43,7 @@ def some_options(name: str) -> list[Options]:
 
 def door_options(name: str) -> list[Options]:
     """What the doors' own test kits run with: 2, 3, 4, many and the most players, with every variant."""
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     most = game.players[-1]
     return [{"players": players, **variant} for players in sorted({2, 3, 4, 2 * most // 3, most}) for variant in variants(game)]
 
@@ -123,7 +123,7 @@ def rummy_cards(state: dict[str, Any]) -> Counter[str]:
 
 def ten_draws() -> list[str]:
     """A Pis Yedili deck for six players: neither the leader nor the stock has a club, so the first ten draws end the deal."""
-    cards = card_envs.game("pis_yedili").cards
+    cards = card_envs.load_game("pis_yedili").cards
     clubs, others = [card for card in cards if card[1] == "c"], [card for card in cards if card[1] != "c"]
     hands = [others[:7], clubs[:7], [*clubs[7:], others[7]], others[8:15], others[15:22], others[22:29]]
     return [hands[seat][number] for number in range(7) for seat in range(6)] + others[29:]

@@ -30,7 +30,7 @@ every_game = pytest.mark.parametrize("name", GAMES)
 
 
 def make(name: str, kind: str = "env", **options: Any) -> Any:
-    return getattr(importlib.import_module(f"card_envs.{card_envs.game(name).id}"), kind)(**options)
+    return getattr(importlib.import_module(f"card_envs.{card_envs.load_game(name).id}"), kind)(**options)
 
 
 def pick(mask: Any, rng: random.Random) -> int:
@@ -146,7 +146,7 @@ def test_what_was_handed_out_stays_as_it_was(name: str, seed: int) -> None:
 
 @every_game
 def test_spaces_are_the_game_s(name: str) -> None:
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     for options in ({"players": game.players[0]}, {"players": game.players[-1]}):
         env = make(name, **options)
         for agent in env.possible_agents:
@@ -286,7 +286,7 @@ def test_reset_deals_the_match_of_the_seed_and_then_the_next(name: str) -> None:
 
 
 def test_reset_takes_a_deck_for_each_deal() -> None:
-    cards = card_envs.game("pis_yedili").cards
+    cards = card_envs.load_game("pis_yedili").cards
     decks = [ten_draws(), ten_draws(), list(reversed(cards))]
     env = make("pis_yedili", players=6, render_mode="ansi")
     env.reset(seed=1, options={"deck": decks})
@@ -527,7 +527,7 @@ def test_pictures_without_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @every_game
 def test_names_and_registration(name: str) -> None:
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     aec.register()
     aec.register()  # no warning that an id is overridden
     env = pettingzoo.make("aec", f"card_envs/{name}-v{game.version}", players=game.players[0], reward="margin")
@@ -542,7 +542,7 @@ def test_names_and_registration(name: str) -> None:
 @every_kind
 @every_game
 def test_the_page_tells_all(name: str, kind: str) -> None:
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     page = type(make(name, kind)).__doc__
     for section in (
         "Description", "Observation Space", "Action Space", "Legal Actions Mask", "Rewards", "Episode End", "Arguments",

@@ -10,7 +10,7 @@ import pytest
 import card_envs
 from agents.flat_monte_carlo import FlatMonteCarlo
 from card_envs.arena import duel
-from card_envs.games import game_of
+from card_envs.games import load_game
 from card_envs.players import Decisions, load_player, resolve
 from tests.helpers import GAMES
 
@@ -25,7 +25,7 @@ def test_there_is_one_for_flip7() -> None:
 def test_a_shipped_agent_plays_its_game_and_beats_random_clearly(path: Path) -> None:
     """Matches are refused at the first action that is not legal."""
     about = load_player(path).metadata
-    game = game_of(about["game"])
+    game = load_game(about["game"])
     assert about["version"] == game.version, "it was trained for another version of the game"
     options = about["options"]
     assert options == game.resolve(options), "every option is named"
@@ -41,7 +41,7 @@ def test_a_shipped_agent_says_how_it_was_made_and_how_good_it_is(path: Path) -> 
     evaluation = about["evaluation"]
     assert evaluation["deal_list"] == "report", "measured on deals that nothing was chosen by"
     assert evaluation["matches"] >= 10_000
-    game = card_envs.game(about["game"])
+    game = card_envs.load_game(about["game"])
     assert {"random", game.default_opponent, *game.aliases} <= set(evaluation["share"])
     assert all(low <= mean <= high for mean, low, high in evaluation["share"].values())
 
@@ -72,7 +72,7 @@ def test_flat_monte_carlo_plays_a_whole_match(name: str, until: str, seed: int) 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_with_all_caution_it_is_its_policy(name: str, seed: int) -> None:
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     batch = card_envs.batch(name, 16, players=2, seed=seed)
     batch.step(batch.sample())
     decisions = Decisions(batch, np.arange(16))

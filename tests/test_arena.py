@@ -47,7 +47,7 @@ def test_equals_that_draw_differently_share_within_the_interval(name: str, seed:
 @pytest.mark.parametrize("name", GAMES)
 def test_every_match_is_that_of_a_table(name: str, seed: int) -> None:
     """Player p sits at seat (p + rotation) mod n of the table (seed, deal, 0), and gets what it pays that seat."""
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     lineup = [First(), "random", game.default_opponent]
     played = play_matches(name, lineup, 4, seed=seed)
     assert played.rewards.shape == played.scores.shape == (4, 3, 3)

@@ -47,7 +47,7 @@ def pair_of(report: dict[str, Any], a: str, b: str) -> dict[str, Any]:
 @pytest.fixture
 def network(tmp_path: Path) -> str:
     """An untrained network for two players of Flip 7, in a file."""
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     options = game.resolve({"players": 2, **SHORT})
     rng = np.random.default_rng(0)
     sizes = [game.observation_size(options), 32, game.num_actions(2)]
@@ -97,7 +97,7 @@ def test_results_do_not_depend_on_the_blocks_beside(
 
 def test_only_who_says_so_is_asked_in_large_batches(network: str) -> None:
     """Any other player sees the rows of one deal at a time."""
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     made = {spec: resolve(spec, game, {"players": 2, **SHORT}) for spec in ("ev", "exact", network)}
     assert [blocks_of(line) for line in ([made["ev"]], [made["ev"], made["exact"]], [made[network], made["ev"]])] == [
         256,
@@ -468,7 +468,7 @@ def test_bad_input_is_named(arguments: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("name", panels())
 def test_panels_can_be_played(name: str) -> None:
-    it, game = panel(name), card_envs.game(name)
+    it, game = panel(name), card_envs.load_game(name)
     assert "random" in it.players
     assert it.deal_list == "report"
     for n in it.tables:

@@ -206,7 +206,7 @@ def test_who_can_be_rated() -> None:
 # ---- from shards to the league, with players of known strength
 
 
-COUNTS = len(measures_of(card_envs.game("flip7")).names)
+COUNTS = len(measures_of(card_envs.load_game("flip7")).names)
 
 
 def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[str, float], deals: int, first: int = 0) -> Shard:
@@ -236,7 +236,7 @@ def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[st
 
 
 def benchmark_of(rng: np.random.Generator, elo: dict[str, float], n: int, deals: int) -> Benchmark:
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     benchmark = Benchmark(Roster(dict.fromkeys(elo, "random"), game), {n: game.resolve({"players": n})}, list_seed("report"))
     for lineup in all_lineups(list(elo), n):
         benchmark.shards[n, lineup] = {0: ranked_shard(rng, lineup, elo, deals)}

@@ -64,7 +64,7 @@ def test_games_as_json_is_what_the_games_say() -> None:
     facts = json.loads(run_well("games", "--json"))
     assert [game["name"] for game in facts] == GAMES
     for fact in facts:
-        game = card_envs.game(fact["name"])
+        game = card_envs.load_game(fact["name"])
         assert {o["name"]: o["default"] for o in fact["options"]} == game.resolve({})
         assert fact["observation"]["size"] == game.observation_size()
         assert fact["observation"]["fields"].keys() == game.observation_fields().keys()
@@ -75,7 +75,7 @@ def test_games_as_json_is_what_the_games_say() -> None:
 @every_game
 def test_games_for_people_name_every_option_and_player(name: str) -> None:
     text = run_well("games")
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     for word in [*(o.name for o in game.options), *(p.name for p in game.policies), *game.aliases, game.id]:
         assert word in text
 
@@ -141,7 +141,7 @@ def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
 def test_play_without_input_ends_politely(name: str, seed: int, tmp_path: Path) -> None:
     file = tmp_path / "match.json"
     assert "left unfinished" in run_well("play", name, "--seed", str(seed), "--save", str(file), answers="")
-    players = card_envs.game(name).resolve({})["players"]
+    players = card_envs.load_game(name).resolve({})["players"]
     assert card_envs.replay(json.loads(file.read_text(encoding="utf-8"))).players == players
 
 

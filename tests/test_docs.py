@@ -69,13 +69,13 @@ def test_readme_lists_the_games() -> None:
     here = [row for row in rows if row[3] == "here"]
     assert [row[0].split("`")[1] for row in here] == GAMES
     for row in here:
-        game = card_envs.game(row[0].split("`")[1])
+        game = card_envs.load_game(row[0].split("`")[1])
         assert row[0] == f"`{game.name}`: {game.title}"
         assert row[1] == f"{game.players[0]}–{game.players[-1]}"
 
 
 def test_readme_names_every_built_in_player_and_no_other() -> None:
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     listed = [row[0].strip("`") for row in table_of("Player |")]
     policies = {resolve(name, game).policy.name for name in listed}  # type: ignore[union-attr]
     assert policies == {policy.name for policy in game.policies}
@@ -118,7 +118,7 @@ def test_readme_commands_exist() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_every_page_names_what_there_is(name: str) -> None:
-    game = card_envs.game(name)
+    game = card_envs.load_game(name)
     module = importlib.import_module(f"card_envs.{game.id}")
     pages = [module.env.__doc__, module.raw_env.__doc__, type(gymnasium.make(gym_id(game)).unwrapped).__doc__]
     for page in pages:

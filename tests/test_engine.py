@@ -84,7 +84,7 @@ def test_interpreted_equals_compiled(game: str, options: dict[str, Any], reward:
 @every_game
 def test_interpreted_rows_refuse_what_does_not_fit(game: str) -> None:
     """Interpreted runs check what compiled ones cannot: values that leave a field's range, indices out of bounds."""
-    states = np.zeros(1, card_envs.game(game).state_dtype)
+    states = np.zeros(1, card_envs.load_game(game).state_dtype)
     row: Any = row_class(states.dtype)(states, 0)  # type: ignore[call-arg]
     with pytest.raises(ValueError, match=r"int8|format"):
         row.to_move = 200
@@ -390,7 +390,7 @@ def test_an_illegal_action_at_a_table_changes_nothing(game: str) -> None:
 
 @every_game
 def test_bad_settings_are_named(game: str) -> None:
-    lowest, highest = card_envs.game(game).players[0], card_envs.game(game).players[-1]
+    lowest, highest = card_envs.load_game(game).players[0], card_envs.load_game(game).players[-1]
     for players in (lowest - 1, highest + 1, 0, -1, 2.0, "2", None, True):
         with pytest.raises(ValueError, match=rf"players = .*{lowest} … {highest}"):
             card_envs.table(game, players=players)  # type: ignore[arg-type]
@@ -398,7 +398,7 @@ def test_bad_settings_are_named(game: str) -> None:
         card_envs.table(game, player=3)
     with pytest.raises(ValueError, match=f"unknown option of {game} 'colour'.*players"):
         card_envs.batch(game, 2, colour=1)
-    for option in card_envs.game(game).options:
+    for option in card_envs.load_game(game).options:
         for value in ("yes please", 1.5, None, [], -1):
             with pytest.raises(ValueError, match=f"option {option.name} = ") as caught:
                 card_envs.table(game, **{option.name: value})  # type: ignore[arg-type]
@@ -443,7 +443,7 @@ def test_bad_seeds(game: str) -> None:
 
 @every_game
 def test_bad_decks_name_the_card(game: str) -> None:
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     rare = min(zip(rules.copies, rules.cards))[1]
     too_many = [rare] * (rules.copies[rules.cards.index(rare)] + 1)
     with pytest.raises(ValueError, match=f"'{rare}' is named more than"):
@@ -459,7 +459,7 @@ def test_bad_decks_name_the_card(game: str) -> None:
 
 @every_game
 def test_a_given_deck_is_dealt_and_the_next_match_has_its_own(game: str) -> None:
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     everything = [card for card, count in zip(rules.cards, rules.copies) for _ in range(count)]
     assert card_envs.table(game, deck=everything).order == everything
     prefix = everything[::7]
@@ -477,10 +477,10 @@ def to_deal(table: Table, number: int, rng: random.Random) -> Table:
     return table
 
 
-@pytest.mark.parametrize("game", [game for game in GAMES if card_envs.game(game).shuffles_every_deal])
+@pytest.mark.parametrize("game", [game for game in GAMES if card_envs.load_game(game).shuffles_every_deal])
 def test_a_given_deck_for_each_deal(game: str, seed: int) -> None:
     """The second and the third order are those of these deals, in copies and records too; the fourth deal has its own."""
-    cards = list(card_envs.game(game).cards)
+    cards = list(card_envs.load_game(game).cards)
     orders = [cards, cards[::-1], cards[::2] + cards[1::2]]
     deck = [orders[0], orders[1][:-3], orders[2][:-3]]  # prefixes: three cards lie under them in random order
     options = {"target": 10_000} if game == "rummy" else {}  # four deals at least
@@ -516,7 +516,7 @@ def test_a_given_deck_for_each_deal(game: str, seed: int) -> None:
 
 @every_game
 def test_bad_decks_for_several_deals(game: str) -> None:
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     card = rules.cards[0]
     if not rules.shuffles_every_deal:
         with pytest.raises(ValueError, match=f"{game} has one deck for all deals"):
@@ -633,7 +633,7 @@ def test_a_corrupted_start_is_refused(game: str) -> None:
     table.redeal(0, 5)
     record = through_json(table.record())
     data = base64.b64decode(record["start"]["state"])
-    dtype = card_envs.game(game).state_dtype
+    dtype = card_envs.load_game(game).state_dtype
 
     def changed(field: str, value: int) -> str:
         states = np.frombuffer(bytearray(data), dtype)
@@ -647,7 +647,7 @@ def test_a_corrupted_start_is_refused(game: str) -> None:
         "nothing": "",
         "another option": changed("players", table.players + 1),
     }
-    for field, (low, high) in card_envs.game(game).bounds.items():
+    for field, (low, high) in card_envs.load_game(game).bounds.items():
         info = np.iinfo(dtype[field].base)
         if low > info.min:
             bad[f"{field} too low"] = changed(field, low - 1)
@@ -726,7 +726,7 @@ def test_the_digest_follows_helpers_and_constants() -> None:
 
 @every_game
 def test_the_digest_of_a_game_changes_with_any_rule_that_it_calls(game: str) -> None:
-    step = card_envs.game(game).step
+    step = card_envs.load_game(game).step
     plain = compiled.digest((step,))
     assert compiled.digest((replaced(step),)) == plain
     helpers = [name for name in step.__code__.co_names if isinstance(step.__globals__.get(name), types.FunctionType)]
@@ -743,8 +743,8 @@ def test_the_digest_of_a_game_changes_with_any_rule_that_it_calls(game: str) -> 
 def test_each_loop_is_named_by_game_and_digest() -> None:
     names = set()
     for game in GAMES:
-        loop = loops.step_loop(card_envs.game(game))
-        compiled.compile_loop(card_envs.game(game), loop)
+        loop = loops.step_loop(card_envs.load_game(game))
+        compiled.compile_loop(card_envs.load_game(game), loop)
         names.add(loop.function.__qualname__)
         assert loop.function.__qualname__.startswith(f"{game}.step.")
     assert len(names) == len(GAMES)
@@ -755,7 +755,7 @@ def test_each_loop_is_named_by_game_and_digest() -> None:
 
 @every_game
 def test_the_state_has_no_gaps(game: str) -> None:
-    dtype = card_envs.game(game).state_dtype
+    dtype = card_envs.load_game(game).state_dtype
     at = 0
     for name in dtype.names or ():
         kind, offset = dtype.fields[name][:2]  # type: ignore[index]
@@ -768,7 +768,7 @@ def test_the_state_has_no_gaps(game: str) -> None:
 
 @every_game
 def test_a_state_with_gaps_is_refused(game: str) -> None:
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     fields = {name: getattr(rules, name) for name in Game.__dataclass_fields__}
     gaps = np.dtype([*rules.state_dtype.descr, ("tail", np.int8)], align=True)
     with pytest.raises(TypeError, match="gaps"):
@@ -779,7 +779,7 @@ def test_a_state_with_gaps_is_refused(game: str) -> None:
 
 @every_set
 def test_observations_lie_within_their_fields(game: str, options: dict[str, Any], seed: int) -> None:
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     batch = card_envs.batch(game, 64, seed=seed, **options)
     fields = rules.observation_fields(batch.options)
     ends = [field.slice.stop for field in fields.values()]
@@ -799,14 +799,14 @@ def test_observations_lie_within_their_fields(game: str, options: dict[str, Any]
 @every_game
 def test_the_mask_is_padded_with_zeros(game: str) -> None:
     batch = advance(card_envs.batch(game, 32, seed=1), 50)
-    assert batch.action_mask.shape == (32, card_envs.game(game).num_actions(batch.players))
+    assert batch.action_mask.shape == (32, card_envs.load_game(game).num_actions(batch.players))
     assert set(np.unique(batch.action_mask)) == {0, 1}
     assert not batch._mask[:, batch.num_actions :].any()
 
 
 @every_set
 def test_action_strings_and_indices_are_inverse(game: str, options: dict[str, Any]) -> None:
-    rules, players = card_envs.game(game), options["players"]
+    rules, players = card_envs.load_game(game), options["players"]
     for seat in range(players):
         strings = [rules.action_string(index, seat, players) for index in range(rules.num_actions(players))]
         assert [rules.action_index(string, seat, players) for string in strings] == list(range(len(strings)))
@@ -822,7 +822,7 @@ def test_action_strings_and_indices_are_inverse(game: str, options: dict[str, An
 def pay(kind: str, table: Table, seat: int) -> float:
     """What a seat earns in a whole match, from its totals and the scores of its deals."""
     players, totals = table.players, table.scores
-    scale = card_envs.game(table.game.name).score_scale(table.options)
+    scale = card_envs.load_game(table.game.name).score_scale(table.options)
     if kind == "win":
         best = (max if scale > 0 else min)(totals)
         winners = totals.count(best)
@@ -917,7 +917,7 @@ def sums_of(table: Table) -> list[int]:
 def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int) -> None:
     """Cards are conserved, the mover can move, matches end, totals are the sums of the deals."""
     options = short(game, options)
-    rules = card_envs.game(game)
+    rules = card_envs.load_game(game)
     pack = dict(zip(rules.cards, rules.copies))
     rng = random.Random(f"{seed} {options}")
     for match, eager in enumerate((0.0, 0.7)):
@@ -950,7 +950,7 @@ def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int
 @pytest.mark.parametrize("game", GAMES)
 def test_a_rollout_is_the_match_played_on(game: str, interpreted: bool, until: str, seed: int) -> None:
     """Step by step, with the choices of ``choose`` from the same streams, rewards added up to the end."""
-    its = card_envs.game(game)
+    its = card_envs.load_game(game)
     policy = resolve(its.default_opponent, its)
     assert isinstance(policy, BuiltIn)
     reward = "win" if until == "match" else "margin"
@@ -1034,7 +1034,7 @@ def test_functions_of_one_factory_have_names_of_their_own() -> None:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
-    its = card_envs.game(game)
+    its = card_envs.load_game(game)
     made = [loops.step_loop(its), loops.count_loop(its), *(loops.rollout_loop(its, policy) for policy in its.policies)]
     names: dict[tuple[str, str], str] = {}
     for loop in made:
@@ -1046,7 +1046,7 @@ def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
 
 CHOICES = """
 import sys, numpy as np, card_envs
-game = card_envs.game(sys.argv[1])
+game = card_envs.load_game(sys.argv[1])
 batch = card_envs.batch(game.name, 300, seed=1, players=2)
 for _ in range(6):
     batch.step(batch._mask[:, : batch.num_actions].argmax(axis=1))

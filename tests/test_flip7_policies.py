@@ -13,7 +13,7 @@ from card_envs import Table
 from card_envs.engine.game import OptionValue
 from card_envs.games.flip7.state import GIVE, PICK
 
-FLIP7 = card_envs.game("flip7")
+FLIP7 = card_envs.load_game("flip7")
 DEFAULTS = {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in FLIP7.policies}
 RULES = [name for name in DEFAULTS if name != "random"]
 

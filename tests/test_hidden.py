@@ -16,7 +16,7 @@ from tests.helpers import CARDS_OF, GAMES, Options, label, play_on, some_options
 
 SETS = [(game, options) for game in GAMES for options in some_options(game)]
 HIDDEN = ("deck", "hands")  # what somebody may not see of state()
-POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.game(game).policies]
+POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.load_game(game).policies]
 
 
 @pytest.mark.parametrize(("game", "options"), SETS, ids=label)
@@ -100,7 +100,7 @@ def test_redeal_reaches_every_order(game: str, seed: int) -> None:
     table = card_envs.table(game, seed=seed)
     for _, _ in zip(range(12), play_on(table, random.Random(seed), eager=0.5)):
         pass
-    seat, cards = table.to_move or 0, card_envs.game(game).cards
+    seat, cards = table.to_move or 0, card_envs.load_game(game).cards
     rows = table.batch.gather(np.zeros(6000, np.int64))
     rows.redeal(seat, seed)
     unseen = Counter(unseen_by(seat, table.state()))
@@ -165,7 +165,7 @@ def test_a_searcher_s_tables_hold_what_its_seat_knows_and_not_the_true_hands(gam
 
 @pytest.mark.parametrize(("game", "name"), POLICIES)
 def test_policies_decide_by_what_the_seat_may_know(game: str, name: str, seed: int) -> None:
-    policy = next(policy for policy in card_envs.game(game).policies if policy.name == name)
+    policy = next(policy for policy in card_envs.load_game(game).policies if policy.name == name)
     parameters = np.array([*policy.defaults.values()], np.float64)
     for options in some_options(game):
         batch = card_envs.batch(game, 200, seed=seed, **options)

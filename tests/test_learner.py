@@ -14,11 +14,11 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 import card_envs
 from card_envs.engine import loops
 from card_envs.envs.gym import gym_id
-from card_envs.envs.learner import Learner
 from card_envs.envs.sb3 import CardVecEnv
+from card_envs.envs.single_agent import SingleAgentBatch
 from tests.helpers import door_options, label, ten_draws
 
-GAMES = card_envs.games()
+GAMES = card_envs.available_games()
 SEED = 20261129
 SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}, "rummy": {"target": 1}}  # options of short matches
 
@@ -26,14 +26,14 @@ every_game = pytest.mark.parametrize("name", GAMES)
 
 
 def gym_name(name: str) -> str:
-    return gym_id(card_envs.game(name))
+    return gym_id(card_envs.load_game(name))
 
 
 def legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
     return np.array([rng.choice(np.flatnonzero(mask)) for mask in masks])
 
 
-def returns_of_matches(learner: Learner, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
+def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
     """Plays random learners until every row has ended a match; for each: seat, the learner's actions, what he was paid."""
     batch = learner.batch
     matches: dict[tuple[int, ...], list] = {}
@@ -71,7 +71,7 @@ def replayed_return(name: str, identity: tuple[int, ...], seat: int, actions: li
 @every_game
 def test_rewards_returned_sum_to_the_match_return_of_every_seat(name, players, episode, reward):
     arguments = {"players": players, "reward": reward, "episode": episode}
-    learner = Learner(card_envs.game(name), 4 * players, opponents="random", seed=SEED, **arguments)
+    learner = SingleAgentBatch(card_envs.load_game(name), 4 * players, opponents="random", seed=SEED, **arguments)
     matches = returns_of_matches(learner, np.random.default_rng(SEED))
     ended = {key: match for key, match in matches.items() if match[3]}
     assert {match[0] for match in ended.values()} == set(range(players))
@@ -82,7 +82,7 @@ def test_rewards_returned_sum_to_the_match_return_of_every_seat(name, players, e
 def test_skipped_matches_are_counted_with_what_they_paid():
     # twelve players, one deal a match: now and then Flip Four or Just One More ends a seat's deal before its first turn
     arguments = {"players": 12, "episode": "deal"}
-    learner = Learner(card_envs.game("flip7"), 512, opponents="random", seat=11, seed=SEED, **arguments)
+    learner = SingleAgentBatch(card_envs.load_game("flip7"), 512, opponents="random", seat=11, seed=SEED, **arguments)
     rng = np.random.default_rng(SEED)
     skipped, skipped_rewards, paid, played = 0, 0.0, 0.0, 0
     for _ in range(60):
@@ -104,7 +104,7 @@ def test_skipped_matches_are_counted_with_what_they_paid():
 @every_game
 @pytest.mark.parametrize("players", [2, 3])
 def test_a_random_learner_among_random_opponents_averages_zero(name, players):
-    learner = Learner(card_envs.game(name), 1024, opponents="random", seed=SEED, players=players)
+    learner = SingleAgentBatch(card_envs.load_game(name), 1024, opponents="random", seed=SEED, players=players)
     returns = []
     running = np.zeros(1024)
     while len(returns) < 6000:
@@ -120,12 +120,12 @@ def test_a_random_learner_among_random_opponents_averages_zero(name, players):
 
 @every_game
 def test_seats_are_balanced_over_rows_and_take_turns(name):
-    learner = Learner(card_envs.game(name), 40, opponents="random", seed=5, players=4)
+    learner = SingleAgentBatch(card_envs.load_game(name), 40, opponents="random", seed=5, players=4)
     assert np.bincount(learner.learner_seat).tolist() == [10, 10, 10, 10]
     first = learner.learner_seat
     learner.reset()
     assert (learner.learner_seat == (first + 1) % 4).all()
-    fixed = Learner(card_envs.game(name), 5, opponents="random", seed=5, players=4, seat=2)
+    fixed = SingleAgentBatch(card_envs.load_game(name), 5, opponents="random", seed=5, players=4, seat=2)
     assert (fixed.learner_seat == 2).all()
     assert (fixed.batch.to_move == 2).all()
 
@@ -136,7 +136,9 @@ def test_forced_choices_are_played_for_the_learner(name):
     asked = {True: 0, False: 0}
     options = {"pile": "spread"} if name == "rummy" else {}  # a card taken from below the top must be played
     for forced in asked:
-        learner = Learner(card_envs.game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced, **options)
+        learner = SingleAgentBatch(
+            card_envs.load_game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced, **options
+        )
         for _ in range(100):
             masks = learner.action_mask()
             asked[forced] += (masks.sum(axis=1) == 1).sum()
@@ -148,7 +150,7 @@ def test_forced_choices_are_played_for_the_learner(name):
 @pytest.mark.parametrize("reward", ["win", "score"])
 @every_game
 def test_an_illegal_action_ends_the_match_with_minus_one(name, reward):
-    learner = Learner(card_envs.game(name), 3, opponents="random", seed=3, players=2, reward=reward)
+    learner = SingleAgentBatch(card_envs.load_game(name), 3, opponents="random", seed=3, players=2, reward=reward)
     matches = learner.batch.identity()[:, loops.MATCH]
     seen = learner.observation()
     actions = legal(np.random.default_rng(0), learner.action_mask())
@@ -166,7 +168,7 @@ def test_an_illegal_action_ends_the_match_with_minus_one(name, reward):
 @pytest.mark.parametrize("bad", [[0.5, 1.0], [np.nan, 0], [0], [[0, 1]], ["draw", "stay"]])
 @every_game
 def test_malformed_actions_are_refused_and_nothing_changes(name, bad):
-    learner = Learner(card_envs.game(name), 2, opponents="random", seed=3)
+    learner = SingleAgentBatch(card_envs.load_game(name), 2, opponents="random", seed=3)
     before = learner.batch._states.tobytes()
     with pytest.raises(ValueError, match="actions"):
         learner.step(bad)
@@ -185,7 +187,7 @@ def test_opponents_sit_clockwise_from_the_learner(name):
             return np.array([np.flatnonzero(mask)[0] for mask in decisions.action_mask])
 
     first, second = Named(1), Named(2)
-    learner = Learner(card_envs.game(name), 6, opponents=[first, second], seed=1, players=3, seat=2)
+    learner = SingleAgentBatch(card_envs.load_game(name), 6, opponents=[first, second], seed=1, players=3, seat=2)
     for _ in range(10):
         learner.step(legal(np.random.default_rng(1), learner.action_mask()))
     assert {seat for _, seat in first.seats} == {0}
@@ -193,7 +195,9 @@ def test_opponents_sit_clockwise_from_the_learner(name):
 
 
 def test_weighted_opponents_are_drawn_per_match_by_weight():
-    learner = Learner(card_envs.game("flip7"), 4000, opponents={"random": 3, "count3": 1}, seed=SEED, players=2, seat=0)
+    learner = SingleAgentBatch(
+        card_envs.load_game("flip7"), 4000, opponents={"random": 3, "count3": 1}, seed=SEED, players=2, seat=0
+    )
     share = (learner._seating[:, 1] == 0).mean()
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000), SEED
     assert (learner._seating[:, 0] == -1).all()
@@ -211,7 +215,7 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
 )
 def test_bad_opponents_are_named(opponents, message):
     with pytest.raises(ValueError, match=message):
-        Learner(card_envs.game("flip7"), 2, opponents=opponents, players=4)
+        SingleAgentBatch(card_envs.load_game("flip7"), 2, opponents=opponents, players=4)
 
 
 # ---- Gymnasium
@@ -307,7 +311,7 @@ def test_gymnasium_reset_goes_on_and_takes_a_deck():
     assert (first == again).all()
     assert (first != second).any()
     assert env.reset(seed=7)[1]["seat"] == 0
-    fields = card_envs.game("flip7").observation_fields({"players": 2})
+    fields = card_envs.load_game("flip7").observation_fields({"players": 2})
     seen, _ = env.reset(options={"deck": ["lucky13", "5"]})
     lines = seen[fields["line"].slice].reshape(2, -1)
     assert lines[0].nonzero()[0].tolist() == [14]
@@ -318,7 +322,7 @@ def test_gymnasium_reset_goes_on_and_takes_a_deck():
 
 @pytest.mark.parametrize("given", [2, 3])
 def test_gymnasium_takes_a_deck_for_each_deal(given):
-    game = card_envs.game("pis_yedili")
+    game = card_envs.load_game("pis_yedili")
     decks = [ten_draws(), ten_draws(), list(reversed(game.cards))]
     env = gymnasium.make("card_envs/PisYedili-v0", players=6, opponents="random", seat=0).unwrapped
     seen, _ = env.reset(seed=7, options={"deck": decks[:given]})

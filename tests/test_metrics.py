@@ -154,7 +154,7 @@ def test_counts_are_what_the_reference_tells(name: str, interpreted: bool, seed:
             story = f"{name} {options}, match {(seed, 7, match)}, seat {seat}"
             assert counting.of(seat) == {key: mine[key] for key in table.game.count_names}, story
             total += mine
-    assert set(total) == set(card_envs.game(name).count_names), "something never happened"
+    assert set(total) == set(card_envs.load_game(name).count_names), "something never happened"
 
 
 # ---- figures of counts
@@ -181,7 +181,7 @@ BY_HAND: dict[str, tuple[dict[str, float], dict[str, float]]] = {
 @pytest.mark.parametrize("name", GAMES)
 def test_figures_by_hand(name: str) -> None:
     counts, figures = BY_HAND[name]
-    measures = measures_of(card_envs.game(name))
+    measures = measures_of(card_envs.load_game(name))
     assert set(counts) == set(measures.names)
     arrays = {key: np.array([value, 2 * value], float) for key, value in counts.items()}
     assert {metric.name: metric.value(arrays)[0] for metric in measures.metrics} == pytest.approx(figures)
@@ -197,7 +197,7 @@ FIRM = {"flip7": ["count3", "sum26"], "pis_yedili": ["high", "full"], "rummy": [
 def test_a_benchmark_measures_the_matches_of_its_deals(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a table of three: one A in each seat among B, and one B among A. The same matches at tables, counted one by one."""
     monkeypatch.setattr("card_envs.arena.shard.APPRAISED", 2)
-    game, deals = card_envs.game(name), 5
+    game, deals = card_envs.load_game(name), 5
     a, b = FIRM[name]
     report = bench(name, [a, b], tables=[3], matches=3 * deals, seed=seed)
     total: dict[str, Counter[str]] = {a: Counter(), b: Counter()}

@@ -19,7 +19,7 @@ from card_envs.arena import play_matches
 from card_envs.players import load_player, resolve
 from card_envs.players.network import FORMAT, Network, observation_layout, save_network
 
-GAME = card_envs.game("flip7")
+GAME = card_envs.load_game("flip7")
 OPTIONS = GAME.resolve({"players": 2})
 SIZE, ACTIONS, HIDDEN = GAME.observation_size(OPTIONS), GAME.num_actions(2), 16
 

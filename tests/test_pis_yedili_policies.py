@@ -15,7 +15,7 @@ from card_envs.engine.rows import row_class
 from card_envs.games.french_deck import CARDS, SUITS
 from card_envs.games.pis_yedili.check import check
 
-PIS = card_envs.game("pis_yedili")
+PIS = card_envs.load_game("pis_yedili")
 DEFAULTS = {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in PIS.policies}
 RULES = [name for name in DEFAULTS if name != "random"]
 

@@ -140,7 +140,7 @@ def test_random_matches(game: str, chunk: int, seed: int, request: pytest.Fixtur
             phases.add(reference.phase)
             reference.play(action)
         compare(table, reference, True, f"{game} {options}, identity {identity}, the end")
-    assert phases | {"over"} == set(card_envs.game(game).phases), "a phase that no match came to"
+    assert phases | {"over"} == set(card_envs.load_game(game).phases), "a phase that no match came to"
 
 
 @pytest.mark.parametrize("case", SCENARIOS, ids=lambda case: label(case["id"]))

@@ -169,13 +169,13 @@ def test_long_rows_and_long_zones_go_on_below() -> None:
     line = ["0", "1", "2", "3", "4", "5", "lucky13", "13", "-2", "-4", "-6", "-8", "-10", "/2"]
     state["lines"][11] = line
     state["void"][11] = ["12", "8", "11", "10", "9", "7", "8"]
-    state["discard"] = list(card_envs.game("flip7").cards) * 2
+    state["discard"] = list(card_envs.load_game("flip7").cards) * 2
     state["totals"] = [-1234] * 12
-    text = str(card_envs.game("flip7").picture(state))
+    text = str(card_envs.load_game("flip7").picture(state))
     assert max(map(len, text.split("\n"))) <= WIDTH
     words = text.replace("(", " ").replace(")", " ").split()
     assert not Counter([*line, *state["void"][11]]) - Counter(words)
-    assert not {f"{name}×2" for name in card_envs.game("flip7").cards} - set(words)
+    assert not {f"{name}×2" for name in card_envs.load_game("flip7").cards} - set(words)
 
 
 # ---- SVG and pixels

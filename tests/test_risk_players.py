@@ -89,7 +89,7 @@ def test_specs_are_registered_and_named_in_errors() -> None:
     with pytest.raises(ValueError, match="racer"):
         resolve("racer(1, 2, 3)", GAME)
     with pytest.raises(ValueError, match="unknown player of pis_yedili 'exact'"):
-        resolve("exact", card_envs.game("pis_yedili"))
+        resolve("exact", card_envs.load_game("pis_yedili"))
 
 
 # ---- what decisions cost

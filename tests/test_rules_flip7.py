@@ -15,7 +15,7 @@ from card_envs import Table
 from tests.helpers import all_options, label, play_on
 from tests.reference.flip7 import ACTIONS, MODIFIERS, NUMBERS, PACK, VALUE
 
-GAME = card_envs.game("flip7")
+GAME = card_envs.load_game("flip7")
 LINE_CARDS = NUMBERS + MODIFIERS
 GIVEN = MODIFIERS + ACTIONS
 PHASES = ["turn", "give", "pick", "bonus"]

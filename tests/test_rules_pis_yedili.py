@@ -21,7 +21,7 @@ from card_envs.render import to_rgb, to_svg
 from tests.helpers import all_options, label, play_on
 from tests.reference.pis_yedili import CARDS, POINTS
 
-GAME = card_envs.game("pis_yedili")
+GAME = card_envs.load_game("pis_yedili")
 PHASES = ["lead", "turn", "drawn", "sevens", "suit", "ace"]
 SUITS = "cdhs"
 

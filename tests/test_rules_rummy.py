@@ -20,7 +20,7 @@ from card_envs.render import to_rgb, to_svg
 from tests.helpers import Options, all_options, label, play_on
 from tests.reference.rummy import CARDS
 
-GAME = card_envs.game("rummy")
+GAME = card_envs.load_game("rummy")
 SUITS, RANKS = "cdhs", "A23456789TJQK"
 NO_CARD = -1
 IDLE = 10  # idle turns for each player that end a deal (R10)

@@ -65,7 +65,7 @@ def test_scenarios_are_well_formed() -> None:
 
 def rules_of(game: str) -> set[str]:
     """The rule numbers of a game's RULES.md, ranges spelled out, without those that it calls unused."""
-    text = resources.files(card_envs.game(game).module).joinpath("RULES.md").read_text("utf-8")
+    text = resources.files(card_envs.load_game(game).module).joinpath("RULES.md").read_text("utf-8")
     text = re.sub(r"\(([A-Z]\d+(, | and )?)+ are not used\.\)", "", text)
     numbers = set(re.findall(r"\b[FPR]\d+\b", text))
     for letter, first, last in re.findall(r"\b([FPR])(\d+)[–-][FPR](\d+)\b", text):

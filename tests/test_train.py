@@ -302,7 +302,7 @@ def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setattr("train.settings.FILE", tmp_path / "settings.toml")
     (tmp_path / "settings.toml").write_text(lines)
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     cold, warm = (settings_of(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
     assert (cold.vf_coef, cold.learning_rate, cold.ent_coef) == (0.2, 0.2, 0.5)
     assert cold.clip_range not in {0.3, 0.4}
@@ -462,8 +462,8 @@ def test_a_run_reports_on_deals_that_nothing_was_chosen_by(trained: Path) -> Non
     best, last = (load_player(trained / f"{name}.safetensors").metadata for name in ("best", "last"))
     assert (best["evaluation"]["deal_list"], last["evaluation"]["deal_list"]) == ("report", "tune")
     assert best["evaluation"]["steps"] == 2 * ROLLOUT, "100 decisions are rounded up to whole rollouts"
-    assert list(best["evaluation"]["share"]) == ["random", *card_envs.game("flip7").aliases] + (
-        ["ev"] if card_envs.game("flip7").default_opponent == "ev" else []
+    assert list(best["evaluation"]["share"]) == ["random", *card_envs.load_game("flip7").aliases] + (
+        ["ev"] if card_envs.load_game("flip7").default_opponent == "ev" else []
     )
     assert all(low <= mean <= high for mean, low, high in best["evaluation"]["share"].values())
 
@@ -599,7 +599,7 @@ def test_help_explains_every_argument() -> None:
 
 
 def test_options_and_settings_are_read_by_their_types() -> None:
-    game = card_envs.game("flip7")
+    game = card_envs.load_game("flip7")
     options = Plan.of(Run("flip7", players=5, options=["brutal=True", "target=120"])).options
     assert (options["players"], options["brutal"], options["target"]) == (5, True, 120)
     settings = settings_of(game, ["learning_rate=.5", "hidden=[3]", "activation=relu"])

@@ -6,21 +6,21 @@ import numpy as np
 
 import card_envs
 from card_envs.arena import bench
-from card_envs.envs.learner import Learner
+from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players import resolve
 from card_envs.players.player import Decisions
 
 
 def main() -> None:
-    for name in card_envs.games():
-        game = card_envs.game(name)
+    for name in card_envs.available_games():
+        game = card_envs.load_game(name)
         batch = card_envs.batch(name, 2, seed=0)
         for policy in game.policies:
             resolve(policy.name, game).act(Decisions(batch, np.arange(2)))
         batch.playout(1)
         batch.redeal(0, 0)
         bench(name, ["random", game.default_opponent], matches=50)
-        Learner(game, 2, seed=0).step(batch.sample())
+        SingleAgentBatch(game, 2, seed=0).step(batch.sample())
 
 
 if __name__ == "__main__":

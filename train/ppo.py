@@ -25,7 +25,7 @@ from rich.console import Console
 
 from card_envs.arena.duel import list_seed
 from card_envs.engine.game import Game, OptionValue
-from card_envs.games import game_of, games
+from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
 from card_envs.players.network import save_network, write_atomically
 from train.evaluation import as_metadata, as_table, evaluate, yardsticks
@@ -34,8 +34,8 @@ from train.settings import Settings, settings_of
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
 
-    from card_envs.envs.learner import Opponents
     from card_envs.envs.sb3 import CardVecEnv
+    from card_envs.envs.single_agent import Opponents
     from card_envs.players.network import Network
 
 REPORT_MATCHES = 10_000
@@ -88,7 +88,7 @@ class Plan:
 
     @classmethod
     def of(cls, run: Run) -> Plan:
-        game = game_of(run.game)
+        game = load_game(run.game)
         options = game.resolve(game.read_options(run.options, run.players))
         settings = settings_of(game, run.settings, warm_start=run.warm_start is not None)
         for name, least in (("steps", 1), ("evaluate_every", 1), ("evaluate_matches", 100), ("threads", 1), ("seed", 0)):
@@ -203,7 +203,7 @@ def report(out: Path, matches: int, console: Console) -> None:
     path = out / "best.safetensors"
     agent = load_player(path)
     about = agent.metadata
-    game = game_of(about["game"])
+    game = load_game(about["game"])
     against = list(about["evaluation"]["share"])
     duels = evaluate(agent, game, about["options"], against, deal_list="report", seed=0, matches=matches)
     steps = about["evaluation"]["steps"]
@@ -220,7 +220,7 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_mar
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def main(
     context: typer.Context,
-    game: Annotated[str, typer.Argument(help=f"The game: {', '.join(games())}.", show_default=False)],
+    game: Annotated[str, typer.Argument(help=f"The game: {', '.join(available_games())}.", show_default=False)],
     players: Annotated[int | None, typer.Option(help="How many sit at the table.", show_default="the game's default")] = None,
     opponents: Annotated[
         str | None,

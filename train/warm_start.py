@@ -17,7 +17,7 @@ from sb3_contrib import MaskablePPO
 from torch import Tensor
 from torch.nn.functional import mse_loss
 
-from card_envs.envs.learner import Learner
+from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players import Player
 from card_envs.players.player import seat_players
 from train.settings import Settings
@@ -54,7 +54,7 @@ class Demonstrations:
         return Demonstrations(self.observation[which], self.action_mask[which], self.action[which], self.returns[which])
 
 
-def watch(learner: Learner, player: Player, decisions: int, report: Report = silent) -> Demonstrations:
+def watch(learner: SingleAgentBatch, player: Player, decisions: int, report: Report = silent) -> Demonstrations:
     """Let ``player`` act for the learner: his first ``decisions``, rounded up to whole steps of all rows.
 
     The matches that are under way after the last of them are played to their ends, only for their returns.
@@ -133,7 +133,7 @@ def imitate(
 
 
 def warm_start(
-    model: MaskablePPO, learner: Learner, player: Player, name: str, settings: Settings, seed: int, console: Console
+    model: MaskablePPO, learner: SingleAgentBatch, player: Player, name: str, settings: Settings, seed: int, console: Console
 ) -> None:
     """Watch the player called ``name`` in the learner's place, and make the model's policy play like him."""
     progress = Progress(

@@ -11,7 +11,7 @@ from card_envs.arena.duel import duel, list_seed
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
-from card_envs.games import game_of, games
+from card_envs.games import available_games, load_game
 from card_envs.players import resolve
 from card_envs.players.player import seat_players
 
@@ -57,13 +57,13 @@ def _cell(game: Game, one: str, others: str, matches: int, seed: int, options: d
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m card_envs.arena", description=__doc__)
-    parser.add_argument("game", choices=games())
+    parser.add_argument("game", choices=available_games())
     parser.add_argument("--players", default="2,4", help="numbers of players (default %(default)s)")
     parser.add_argument("--matches", type=int, default=20_000, help="of each line-up (default %(default)s)")
     parser.add_argument("--seed", type=int, default=0, help="of the deals (default %(default)s)")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="an option of the game")
     arguments = parser.parse_args()
-    game = game_of(arguments.game)
+    game = load_game(arguments.game)
     for players in map(int, arguments.players.split(",")):
         print(f"{players} players, a fair share is {1 / players:.3f}; {arguments.matches:,} matches a cell\n")
         options = game.read_options(arguments.option, players)

@@ -34,7 +34,7 @@ from card_envs.arena.run import (
 from card_envs.arena.shard import Shard, merged
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.measures import measures_of
-from card_envs.games import game_of
+from card_envs.games import load_game
 
 SCHEMA = "card_envs.benchmark/1"
 MATCHES = 2_000  # of each line-up
@@ -82,7 +82,7 @@ class Bench:
         **options: OptionValue,
     ) -> Bench:
         """Check the arguments, which are those of :func:`bench`."""
-        game = game_of(game) if isinstance(game, str) else game
+        game = load_game(game) if isinstance(game, str) else game
         names = [name.strip() for name in players]
         specs: Mapping[str, Any] = players if isinstance(players, Mapping) else dict.fromkeys(names, "")
         if len(specs) < len(names):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from card_envs.arena.play import Playing
 from card_envs.engine.batch import Batch, check_seed
 from card_envs.engine.game import Game, OptionValue, unknown
-from card_envs.games import game_of
+from card_envs.games import load_game
 from card_envs.players import Player, resolve
 
 LISTS = ("train", "tune", "report")
@@ -98,7 +98,7 @@ def play_matches(
         ValueError: an unknown name, a number out of range, a line-up of another length than ``players``.
         IllegalAction: a player has answered with an action that is not legal.
     """
-    game = game_of(game) if isinstance(game, str) else game
+    game = load_game(game) if isinstance(game, str) else game
     n = len(lineup)
     if options.setdefault("players", n) != n:
         raise ValueError(f"the line-up has {n} players, but players = {options['players']!r}")
@@ -199,7 +199,7 @@ def duel(
         deal_list: the name of the list of deals, see :func:`list_seed`.
         seed: that of the deal list.
     """
-    game = game_of(game) if isinstance(game, str) else game
+    game = load_game(game) if isinstance(game, str) else game
     resolved: dict[str, Any] = game.resolve(options)
     n = int(resolved["players"])
     if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= n:

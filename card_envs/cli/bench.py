@@ -88,7 +88,7 @@ def bench(
     The same deals for every line-up, each in all seat rotations; ratings and a cross-table with honest intervals. Ctrl-C
     prints the report on what has been played.
     """
-    it = card_envs.game(game)
+    it = card_envs.load_game(game)
     sizes = None if players is None else numbers(players)
     arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "deal_list": deal_list or "report", "seed": seed or 0}
     options = it.read_options(option or ())

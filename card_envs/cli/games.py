@@ -18,7 +18,7 @@ from card_envs.players import registered_players
 
 def list_games(json: Json = False) -> None:
     """List the games: players, options, spaces, built-in players, ids."""
-    facts = [describe(card_envs.game(name)) for name in card_envs.games()]
+    facts = [describe(card_envs.load_game(name)) for name in card_envs.available_games()]
     if json:
         print_json(facts)
         return

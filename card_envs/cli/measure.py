@@ -20,7 +20,7 @@ from card_envs.cli import peers
 from card_envs.engine.batch import ROWS_PER_THREAD, Batch
 from card_envs.engine.game import Game
 from card_envs.envs.aec import aec
-from card_envs.envs.vector import LearnerVectorEnv
+from card_envs.envs.vector import SingleAgentVectorEnv
 from card_envs.players import Decisions, resolve
 
 Portion = Callable[[], tuple[int, float]]
@@ -124,7 +124,7 @@ def random_legal(masks: NDArray[np.int8], generator: np.random.Generator) -> NDA
 
 def gymnasium_vector(setting: Setting) -> Portion:
     """Learners' decisions of the native vector environment, against the default opponent; masks come with the step."""
-    env = LearnerVectorEnv(setting.game.name, LEARNERS, players=setting.players)
+    env = SingleAgentVectorEnv(setting.game.name, LEARNERS, players=setting.players)
     _, infos = env.reset(seed=1)
     generator = np.random.default_rng(1)
 

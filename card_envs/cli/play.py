@@ -41,7 +41,7 @@ def play(
 
     Answer with a number or an action; `?` shows what chance says of every seat, `quit` stops.
     """
-    it = card_envs.game(game)
+    it = card_envs.load_game(game)
     specs = split_specs(against) if against is not None else [it.default_opponent]
     options = it.read_options(option or (), players)
     if against is not None and "players" not in options:

@@ -17,7 +17,7 @@ def show_rules(game: GameName) -> None:
 
     Plain Markdown when the output is not a terminal.
     """
-    text = files(card_envs.game(game).module).joinpath("RULES.md").read_text(encoding="utf-8")
+    text = files(card_envs.load_game(game).module).joinpath("RULES.md").read_text(encoding="utf-8")
     if sys.stdout.isatty():
         Console().print(Markdown(text))
     else:

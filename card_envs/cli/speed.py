@@ -41,7 +41,7 @@ def speed(
 
     Random play; medians, and beside them other libraries in the same run.
     """
-    settings = [Setting(card_envs.game(name), players) for name in games or card_envs.games()]
+    settings = [Setting(card_envs.load_game(name), players) for name in games or card_envs.available_games()]
     for setting in settings:
         setting.game.resolve({"players": players})
     jobs = [job for job in _peer_jobs(players) if peers] + _jobs(settings, batch_sizes(rows))

@@ -53,7 +53,7 @@ class Batch:
     ``threads`` or the other rows.
 
     Args:
-        game: a game of :func:`card_envs.games`.
+        game: a game of :func:`card_envs.load_game`.
         size: number of rows, at least 1.
         seed: as for :meth:`reset`.
         threads: how many threads share the rows of a step; small batches stay on one.

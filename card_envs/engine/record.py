@@ -37,7 +37,7 @@ def make_record(table: Table) -> dict[str, Any]:
     return record | {"actions": list(table.actions)}
 
 
-def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
+def replay(record: Mapping[str, Any], load_game: Callable[[str], Game]) -> Table:
     """The match of a record, played again from its start. ``ValueError`` names what is wrong with the record."""
     if not isinstance(record, Mapping):
         raise ValueError(f"a record is a JSON object, not {type(record).__name__}")
@@ -46,7 +46,7 @@ def replay(record: Mapping[str, Any], game_of: Callable[[str], Game]) -> Table:
             raise ValueError(f"record: {key!r} is missing or is no {kind.__name__.lower()}")
     if record.get("format") != FORMAT:
         raise ValueError(f"record: its format is {record.get('format')!r}, this package reads {FORMAT}")
-    game = game_of(record["game"])
+    game = load_game(record["game"])
     if record["version"] != game.version:
         raise ValueError(f"record: it is of {game.name}_v{record['version']}, this package plays {game.id}")
     table = Table(game, seed=tuple(record["identity"]), deck=record.get("deck"), **record["options"])

@@ -45,7 +45,7 @@ class Table:
     """One match of a game.
 
     Args:
-        game: a game of :func:`card_envs.games`.
+        game: a game of :func:`card_envs.load_game`.
         seed: an int, or the match's identity (seed, row, match); ``None`` for entropy from the system.
         deck: card names, the next card first: the order of the first deck, or of its top; where every deal is dealt from a
             new deck also a list of such orders, one for each deal.

@@ -21,7 +21,7 @@ from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
 from card_envs.engine.table import Seed, Table, check_identity
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
 from card_envs.envs.pages import aec_page
-from card_envs.games import game_of, games
+from card_envs.games import available_games, load_game
 
 Observation = dict[str, NDArray[Any]]
 
@@ -307,7 +307,7 @@ def aec_id(game: Game) -> str:
 
 def aec(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
     """The classes ``env`` and ``raw_env`` of the game ``name``, for the module that names the versioned environment."""
-    game = game_of(name)
+    game = load_game(name)
     modes = render_modes()
     metadata = {"name": game.id, "render_modes": modes, "is_parallelizable": False, "render_fps": 2}
     shared = {"__module__": module, "game": game, "metadata": metadata}
@@ -321,7 +321,7 @@ def aec(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
 
 def register() -> None:
     """Make every game known to ``pettingzoo.make("aec", "card_envs/…")``; its module is imported when it is made."""
-    for name in games():
-        game = game_of(name)
+    for name in available_games():
+        game = load_game(name)
         if aec_id(game) not in pettingzoo.aec_registry:
             pettingzoo.register("aec", aec_id(game), f"card_envs.{game.id}:env")

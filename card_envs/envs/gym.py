@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
-from card_envs.envs.learner import Learner, Opponents, Outcome
 from card_envs.envs.pages import gym_page
-from card_envs.games import game_of, games
+from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
+from card_envs.games import available_games, load_game
 
 LEARNER_ARGUMENTS = ("opponents", "seat", "auto_forced", "reward", "episode")
 
@@ -35,7 +35,7 @@ def info_of(outcome: Outcome, row: int) -> dict[str, Any]:
     return info
 
 
-class LearnerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
+class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     """The environment of a game; :func:`environment` makes its class, which has the page."""
 
     game: ClassVar[Game]
@@ -54,7 +54,7 @@ class LearnerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> None:
         check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "render_mode"))
         self.render_mode = check_render_mode(render_mode)
-        self._learner = Learner(
+        self._learner = SingleAgentBatch(
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
@@ -101,22 +101,22 @@ class LearnerEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return DRAW[self.render_mode](Table.of_row(self._learner.batch, 0).picture())
 
 
-def environment(name: str) -> type[LearnerEnv]:
+def environment(name: str) -> type[SingleAgentEnv]:
     """The class of a game's Gymnasium environment."""
-    game = game_of(name)
+    game = load_game(name)
     page = gym_page(game, gym_id(game), render_modes())
-    return type(f"{game.name}_env", (LearnerEnv,), {"game": game, "__module__": __name__, "__doc__": page})
+    return type(f"{game.name}_env", (SingleAgentEnv,), {"game": game, "__module__": __name__, "__doc__": page})
 
 
-def make(game: str, **arguments: Any) -> LearnerEnv:
+def make(game: str, **arguments: Any) -> SingleAgentEnv:
     """The entry point of the registered ids."""
     return environment(game)(**arguments)
 
 
 def register() -> None:
     """Make every game known to ``gymnasium.make`` and ``make_vec``."""
-    for name in games():
-        game = game_of(name)
+    for name in available_games():
+        game = load_game(name)
         if gym_id(game) not in gymnasium.registry:
             gymnasium.register(
                 gym_id(game),

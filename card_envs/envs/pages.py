@@ -74,7 +74,7 @@ For each agent a `Dict`. `observation`, a `Box` of float32 ({size} values with t
 with perfect memory may know, his own seat first, then clockwise. `action_mask` is described below. `observe(agent)`
 is right for every agent at any time, and returns new arrays.
 
-Every field is divided by a constant and clipped to its range; `card_envs.game("{name}").observation_fields(options)`
+Every field is divided by a constant and clipped to its range; `card_envs.load_game("{name}").observation_fields(options)`
 tells where they lie. With the default options:
 
 {observation}
@@ -82,7 +82,7 @@ tells where they lie. With the default options:
 # Action Space
 
 `Discrete(A)`: A is {sizes} players. Indices count seats from the player to move (0 is
-himself, then clockwise); strings name seats absolutely, and `card_envs.game("{name}").action_string(index, seat,
+himself, then clockwise); strings name seats absolutely, and `card_envs.load_game("{name}").action_string(index, seat,
 players)` translates. For seat 0 of {players}:
 
 {actions}
@@ -173,14 +173,14 @@ match is over.
 
 The flat `Box` of float32 ({size} values with the default options): what a player with perfect memory may know, his own
 seat first, then clockwise. Every field is divided by a constant and clipped to its range;
-`card_envs.game("{name}").observation_fields(options)` tells where they lie. With the default options:
+`card_envs.load_game("{name}").observation_fields(options)` tells where they lie. With the default options:
 
 {observation}
 
 # Action Space
 
 `Discrete(A)`, with A = {sizes} players. Indices count seats from the learner (0 is himself, then clockwise);
-`card_envs.game("{name}").action_string(index, seat, players)` translates. For seat 0 of {players}:
+`card_envs.load_game("{name}").action_string(index, seat, players)` translates. For seat 0 of {players}:
 
 {actions}
 

@@ -13,8 +13,8 @@ from stable_baselines3.common.vec_env import VecEnv
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS, info_of
-from card_envs.envs.learner import Learner, Opponents, Outcome
-from card_envs.games import game_of
+from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
+from card_envs.games import load_game
 
 Indices = None | int | Iterable[int]
 
@@ -27,7 +27,7 @@ class CardVecEnv(VecEnv):
     one the next match's first. A match that a technical cap cuts off has ``infos[i]["truncated"]``, never
     ``TimeLimit.truncated``: its ranking is already paid. ``seed()`` acts at the next ``reset()``.
 
-    Args: those of :class:`card_envs.envs.vector.LearnerVectorEnv`.
+    Args: those of :class:`card_envs.envs.vector.SingleAgentVectorEnv`.
     """
 
     def __init__(
@@ -45,10 +45,10 @@ class CardVecEnv(VecEnv):
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.game = game_of(game)
+        self.game = load_game(game)
         check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "seed", "render_mode"))
         self._render_mode = check_render_mode(render_mode)
-        self.learner = Learner(
+        self.learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
             reward=reward, episode=episode, **options,
         )  # fmt: skip

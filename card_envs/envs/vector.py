@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
 from card_envs.envs.gym import LEARNER_ARGUMENTS
-from card_envs.envs.learner import Learner, Opponents, Outcome
-from card_envs.games import game_of
+from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
+from card_envs.games import load_game
 
 MODES = {mode.value: mode for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
 
 
-class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
+class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
     """One learner against other players in ``num_envs`` matches at once.
 
     The spaces, rewards and arguments are those of the single environment (``gymnasium.make(id)``). ``infos["action_mask"]``
@@ -51,7 +51,7 @@ class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
-        self.game = game_of(game)
+        self.game = load_game(game)
         check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"))
         if autoreset_mode not in (*MODES, *MODES.values()):
             raise ValueError(f"autoreset_mode = {autoreset_mode!r}: allowed is {' or '.join(MODES)}")
@@ -59,7 +59,7 @@ class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         self.render_mode = check_render_mode(render_mode)
         self.metadata = {"render_modes": render_modes(), "render_fps": 2, "autoreset_mode": mode}
         self.num_envs = num_envs
-        self._learner = Learner(
+        self._learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
@@ -130,6 +130,6 @@ class LearnerVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray
         return tuple(DRAW[self.render_mode](Table.of_row(batch, row).picture()) for row in range(batch.size))
 
 
-def make(game: str, num_envs: int = 1, **arguments: Any) -> LearnerVectorEnv:
+def make(game: str, num_envs: int = 1, **arguments: Any) -> SingleAgentVectorEnv:
     """The entry point of the registered ids."""
-    return LearnerVectorEnv(game, num_envs, **arguments)
+    return SingleAgentVectorEnv(game, num_envs, **arguments)

@@ -13,12 +13,12 @@ _GAMES = {
 }
 
 
-def games() -> list[str]:
+def available_games() -> list[str]:
     """The names of all games."""
     return list(_GAMES)
 
 
-def game_of(name: str) -> Game:
+def load_game(name: str) -> Game:
     """The game of this name; ``ValueError`` names the nearest one."""
     if name not in _GAMES:
         raise unknown("game", name, _GAMES)

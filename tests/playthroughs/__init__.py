@@ -58,7 +58,7 @@ PLAYTHROUGHS = (
 
 def transcript(playthrough: Playthrough) -> str:
     """The match in words: what changed in the state, what a view hides, the observation by field, the legal actions."""
-    game = card_envs.game(playthrough.game)
+    game = card_envs.load_game(playthrough.game)
     table = card_envs.table(playthrough.game, seed=playthrough.seed, **playthrough.options)
     match = playthrough.options | {"seed": playthrough.seed}
     lines = [f"{game.id}: {json.dumps(match)}", "", f"actions {game.num_actions(table.players)}"]

@@ -59,7 +59,7 @@ def _pool(opponents: Opponents, game: Game, options: Mapping[str, OptionValue], 
     return _Pool([resolve(opponents, game, options)], [-1] + [0] * (players - 1))
 
 
-class Learner:
+class SingleAgentBatch:
     """``size`` matches, each with one learner; :meth:`step` returns when every learner is to move again.
 
     The learner's reward is the sum of *his* rewards over everybody's moves until he is to move again or the match is over;
