@@ -12,8 +12,8 @@ from card_envs import Table
 from card_envs.arena import estimate, play_matches
 from card_envs.engine.game import OptionValue
 from card_envs.engine.rows import row_class
-from card_envs.games.french_deck import CARDS, SUITS
-from card_envs.games.pis_yedili.check import check
+from card_envs.games.deck import CARDS, SUITS
+from card_envs.games.pis_yedili.text import check
 
 PIS = card_envs.load_game("pis_yedili")
 DEFAULTS = {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in PIS.policies}

@@ -14,8 +14,7 @@ from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import IllegalAction, OptionValue
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW
-from card_envs.games.flip7.state import BUSTED, NUMBERS, TURN
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, NUMBERS, TURN
 from card_envs.players import Player, resolve
 from card_envs.players.player import seat_players
 from card_envs.risk.kernel import card_luck

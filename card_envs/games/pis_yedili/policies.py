@@ -11,60 +11,20 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
-from card_envs.engine.random import below, popcount
-from card_envs.games.french_deck import (
-    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, ONE, RANK, SEVEN, TEN, bit, of_rank, of_suit,
+from card_envs.engine.random import below, lowest_bit, popcount
+from card_envs.games.deck import (
+    ACE, CLUBS, EIGHT, EMPTY, FULL, IN_SUIT, JACK, RANK, SEVEN, TEN, bit, chance_of_any, count_fewest, nth, without_lowest,
 )  # fmt: skip
-from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
-from card_envs.games.pis_yedili.rules import CLUBS, playable, points_of, sum_hand
-from card_envs.games.pis_yedili.state import DRAWN, LEAD, SEVENS, SUIT as SUIT_PHASE, TURN  # fmt: skip
+from card_envs.games.pis_yedili.rules import JACKS, count_points, count_rank, fits_card, fits_jack, playable
+from card_envs.games.pis_yedili.state import (
+    ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, LEAD, SEVENS, SUIT_PHASE, TURN,
+)  # fmt: skip
 
 
-@register_jitable
-def choose_random(s, seat, words, key, parameters):
-    """A uniformly random legal action, from the set of cards: in playouts the mask costs more than the game."""
-    if s.phase == SUIT_PHASE:
-        return ACTION_SUIT + below(key, 4)[0]
-    cards = playable(s, seat)
-    size = popcount(cards)
-    n = below(key, size + count_others(s.phase, size))[0]
-    if n < size:
-        for _ in range(n):
-            cards &= cards - ONE
-        return popcount((cards & (~cards + ONE)) - ONE)
-    if s.phase == SEVENS:
-        return ACTION_TAKE
-    if s.phase == TURN or s.phase == LEAD or n > size:
-        return ACTION_DRAW
-    return ACTION_PASS
-
-
-@register_jitable
-def count_others(phase, cards):
-    """How many actions beside the ``cards`` that can be played are legal: the table of legal sets."""
-    if phase == LEAD:
-        return 1 if cards == 0 else 0
-    return 2 if phase == DRAWN and cards == 0 else 1
-
-
-DECK = (ONE << np.uint64(DECK_SIZE)) - ONE
-JACKS = RANK << np.uint64(JACK)
 ALL_SEVENS = RANK << np.uint64(SEVEN)
 NOTHING = -1e9
 
 # ---- cards
-
-
-@register_jitable
-def lowest(cards):
-    """The first card of a set that is not empty."""
-    return popcount((cards & (~cards + ONE)) - ONE)
-
-
-@register_jitable
-def asked_by(suit):
-    """The cards that fit a jack whose player has named ``suit``."""
-    return of_suit(suit) & ~JACKS
 
 
 @register_jitable
@@ -73,7 +33,7 @@ def longest_suit(hand):
     longest = 0
     most = -1
     for suit in range(4):
-        size = popcount(hand & asked_by(suit))
+        size = popcount(hand & fits_jack(suit))
         if size > most:
             most = size
             longest = suit
@@ -84,8 +44,8 @@ def longest_suit(hand):
 def fitting(hand, card):
     """The cards that may lie on ``card``; on a jack those of the longest suit of ``hand``."""
     if card % IN_SUIT == JACK:
-        return asked_by(longest_suit(hand))
-    return of_suit(card // IN_SUIT) | of_rank(card % IN_SUIT) | JACKS
+        return fits_jack(longest_suit(hand))
+    return fits_card(card // IN_SUIT, card % IN_SUIT)
 
 
 @register_jitable
@@ -95,8 +55,8 @@ def count_lonely(hand):
     left = cards
     lonely = 0
     while left != EMPTY:
-        card = lowest(left)
-        left &= left - ONE
+        card = lowest_bit(left)
+        left = without_lowest(left)
         if cards & ~bit(card) & fitting(cards, card) == EMPTY:
             lonely += 1
     return lonely
@@ -112,43 +72,17 @@ def size_at(s, seat, distance):
 
 
 @register_jitable
-def fewest_cards(s, seat):
-    """How many cards the opponent holds who has fewest."""
-    fewest = DECK_SIZE
-    for other in range(s.players):
-        if other != seat:
-            fewest = min(fewest, popcount(np.uint64(s.hands[other])))
-    return fewest
-
-
-@register_jitable
 def lateness(s):
     """From 0 to 1: a half when the stock has a card for each seat, 1 when it is empty."""
     return s.players / float(s.players + s.deck_size - s.drawn)
 
 
 @register_jitable
-def unseen_by(s, hand):
-    """The cards that lie in the stock or in another hand."""
-    return DECK & ~(hand | np.uint64(s.seen))
-
-
-@register_jitable
-def chance(cards, unseen, size):
-    """About how likely one of ``cards`` is in a hand of ``size`` unseen cards."""
-    miss = 1.0 - popcount(cards & unseen) / float(max(1, popcount(unseen)))
-    none = 1.0
-    for _ in range(size):  # not a power: compiled and interpreted it would round differently
-        none *= miss
-    return 1.0 - none
-
-
-@register_jitable
-def lead_of(s, seat, hand, unseen):
-    """By how many points the mean of the other hands is expected to exceed the own one."""
-    mean = sum_hand(unseen) / float(max(1, popcount(unseen)))
+def expected_lead(s, hand, unseen):
+    """By how many points the mean of the other hands is expected to exceed ``hand``."""
+    mean = count_points(unseen) / float(max(1, popcount(unseen)))
     others = popcount(unseen) - (s.deck_size - s.drawn)
-    return mean * others / (s.players - 1.0) - sum_hand(hand)
+    return mean * others / (s.players - 1.0) - count_points(hand)
 
 
 @register_jitable
@@ -159,17 +93,38 @@ def without_card(s):
     return ACTION_DRAW if s.phase == TURN or s.phase == LEAD else ACTION_PASS
 
 
+# ---- random
+
+
+@register_jitable
+def choose_random(s, seat, words, key, parameters):
+    """A uniformly random legal action, from the set of cards: in playouts the mask costs more than the game."""
+    if s.phase == SUIT_PHASE:
+        return ACTION_SUIT + below(key, 4)[0]
+    cards = playable(s, seat)
+    size = popcount(cards)
+    others = 1  # how many of draw, take and pass are legal
+    if s.phase == LEAD and size > 0:
+        others = 0
+    elif s.phase == DRAWN and size == 0:
+        others = 2
+    n = below(key, size + others)[0]
+    if n < size:
+        return nth(cards, n)
+    return ACTION_DRAW if n > size else without_card(s)
+
+
 # ---- high, keepjack, full
 
 
 @register_jitable
 def value_high(s, seat, rest, card, w):
-    return float(points_of(card % IN_SUIT))
+    return float(count_rank(card % IN_SUIT))
 
 
 @register_jitable
 def value_keepjack(s, seat, rest, card, w):
-    return -1.0 if card % IN_SUIT == JACK else float(points_of(card % IN_SUIT))
+    return -1.0 if card % IN_SUIT == JACK else float(count_rank(card % IN_SUIT))
 
 
 class Full(NamedTuple):
@@ -194,7 +149,7 @@ IN_FULL = Full(*range(len(Full._fields)))
 def value_full(s, seat, rest, card, w):
     """What could follow it, some of its points, and its effect: more if the next player is short of cards."""
     rank = card % IN_SUIT
-    value = w[IN_FULL.follow] * popcount(rest & fitting(rest, card)) + w[IN_FULL.points] * points_of(rank)
+    value = w[IN_FULL.follow] * popcount(rest & fitting(rest, card)) + w[IN_FULL.points] * count_rank(rank)
     ahead = size_at(s, seat, 1)
     danger = ahead <= w[IN_FULL.danger]
     if rank == JACK:
@@ -222,8 +177,8 @@ def player(value):
         best = NOTHING
         cards = playable(s, seat)
         while cards != EMPTY:
-            card = lowest(cards)
-            cards &= cards - ONE
+            card = lowest_bit(cards)
+            cards = without_lowest(cards)
             points = value(s, seat, hand & ~bit(card), card, parameters)
             if points > best:
                 best = points
@@ -299,7 +254,7 @@ def appraise_card(s, seat, rest, unseen, fewest, late, card, w):
     size = popcount(rest)
     fit = fitting(rest, card)
     follow = popcount(rest & fit)
-    value = points_of(rank) * (w[AT.short] / fewest + w[AT.late] * late) + w[AT.follow] * follow / size
+    value = count_rank(rank) * (w[AT.short] / fewest + w[AT.late] * late) + w[AT.follow] * follow / size
     if two:
         value += w[AT.follow_two] * follow + w[AT.lonely_two] * count_lonely(rest)
     if size == 1:
@@ -313,7 +268,7 @@ def appraise_card(s, seat, rest, unseen, fewest, late, card, w):
     if s.phase == LEAD:
         if rank == JACK:
             value += w[AT.jack_lead]
-            fit = asked_by(CLUBS)
+            fit = fits_jack(CLUBS)
         elif rank == SEVEN:
             value += w[AT.seven_lead]
     elif rank == ACE:
@@ -339,7 +294,7 @@ def appraise_card(s, seat, rest, unseen, fewest, late, card, w):
             if size == 1:
                 value += w[AT.out]
     elif replier == 1:
-        value += w[AT.reply] * chance(fit, unseen, 1)
+        value += w[AT.reply] * chance_of_any(fit, unseen, 1)
     return value
 
 
@@ -351,7 +306,7 @@ def appraise_seven(s, rest, unseen, replier, late, w):
     if only:
         value += w[AT.seven_only]
     if s.players == 2:
-        back = chance(ALL_SEVENS, unseen, replier)
+        back = chance_of_any(ALL_SEVENS, unseen, replier)
         value += w[AT.again_seven] * (1.0 - back)
         if only:
             value += w[AT.seven_back] * back
@@ -371,15 +326,15 @@ def appraise_none(s, fewest, w):
 @register_jitable
 def appraise_suit(s, seat, hand, unseen, suit, w):
     """What it is worth to name a suit for a jack."""
-    fit = asked_by(suit)
+    fit = fits_jack(suit)
     own = hand & fit
     late = lateness(s)
-    value = w[AT.suit] * popcount(own) / popcount(hand) + w[AT.suit_late] * late * sum_hand(own)
-    value += w[AT.suit_reply] * chance(fit, unseen, size_at(s, seat, 1))
+    value = w[AT.suit] * popcount(own) / popcount(hand) + w[AT.suit_late] * late * count_points(own)
+    value += w[AT.suit_reply] * chance_of_any(fit, unseen, size_at(s, seat, 1))
     if own & ALL_SEVENS != EMPTY:
         value += w[AT.suit_seven]
     if own == EMPTY:
-        value += w[AT.suit_none] * late * lead_of(s, seat, hand, unseen)
+        value += w[AT.suit_none] * late * expected_lead(s, hand, unseen)
     elif popcount(hand) <= 2:
         value += w[AT.suit_finish]
     return value
@@ -388,7 +343,7 @@ def appraise_suit(s, seat, hand, unseen, suit, w):
 @register_jitable
 def choose_best(s, seat, words, key, w):
     hand = np.uint64(s.hands[seat])
-    unseen = unseen_by(s, hand)
+    unseen = FULL & ~(hand | np.uint64(s.seen))  # in the stock or in another hand
     best = NOTHING
     if s.phase == SUIT_PHASE:
         action = ACTION_SUIT
@@ -402,15 +357,15 @@ def choose_best(s, seat, words, key, w):
     cards = playable(s, seat)
     if cards == EMPTY:
         return action
-    if hand & (hand - ONE) == EMPTY:  # the last card wins the deal
-        return lowest(cards)
-    fewest = float(fewest_cards(s, seat))
+    if without_lowest(hand) == EMPTY:  # the last card wins the deal
+        return lowest_bit(cards)
+    fewest = float(count_fewest(s, seat))
     late = lateness(s)
     if s.phase != LEAD:
         best = appraise_none(s, fewest, w)
     while cards != EMPTY:
-        card = lowest(cards)
-        cards &= cards - ONE
+        card = lowest_bit(cards)
+        cards = without_lowest(cards)
         value = appraise_card(s, seat, hand & ~bit(card), unseen, fewest, late, card, w)
         if value > best:
             best = value
