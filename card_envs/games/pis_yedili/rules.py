@@ -118,7 +118,7 @@ def begin_deal(s):
 
 @register_jitable
 def end_deal(s, factor, winners_sum):
-    """P25, P24: who has the lowest hand (``winners_sum``) scores 0, the others ``factor`` times theirs."""
+    """P25, P24: players whose hand counts ``winners_sum`` score 0, the others ``factor`` times their hand."""
     for seat in range(s.players):
         points = count_points(s.hands[seat])
         s.scores[seat] = 0 if points == winners_sum else factor * points
@@ -135,7 +135,7 @@ def judge_match(s):
 
 @register_jitable
 def go_out(s, seat, card):
-    """P23: a hand is empty; a last 7 counts three times, a last jack twice."""
+    """P23: a hand is empty; after a last 7 the points count three times, after a last jack twice."""
     rank = card % IN_SUIT
     s.last_out = seat
     s.last_card = card
@@ -144,7 +144,7 @@ def go_out(s, seat, card):
 
 @register_jitable
 def run_out(s):
-    """P24: the stock is empty; the lowest hand wins, all lowest if there are several."""
+    """P24: the stock is empty; the lowest hand wins, or several if they are equally low."""
     s.last_out = NOBODY
     s.last_card = NO_CARD
     lowest = count_points(s.hands[0])
@@ -176,7 +176,7 @@ def pass_on(s, seats):
 
 @register_jitable
 def play(s, card):
-    """A card goes from the mover's hand to the pile; then its effect."""
+    """A card goes from the mover's hand to the pile, and has its effect."""
     seat = s.to_move
     rank = card % IN_SUIT
     s.hands[seat] = np.uint64(s.hands[seat]) & ~bit(card)

@@ -18,12 +18,12 @@ from card_envs.games.melds import above, below, in_melds, outs
 from card_envs.games.rummy.observation import pile_cards, unseen_cards
 from card_envs.games.rummy.rules import count_laid, count_points, laid_cards, playable
 from card_envs.games.rummy.state import (
-    ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_SET, ACTION_TAKE, DRAW, SPREAD, UNIVERSAL,
+    ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_SET, ACTION_TAKE, DRAW, HAND_SIZES, SPREAD, UNIVERSAL,
 )  # fmt: skip
 
 NOTHING = -1e9
 NO_ACTION = -1
-BREAKS_MELD = 100.0  # what a card of a meld in hand is worth more than a loose one
+BREAKS_MELD = 100.0  # how much more a card of a meld in hand is worth than a loose one
 
 
 @register_jitable
@@ -37,7 +37,7 @@ def free_cards(s, hand):
 
 @register_jitable
 def weigh(card, held, pile, maybe, in_pile, likely):
-    """The weight of a set of one card or none."""
+    """The weight of a set of at most one card: 1 in ``held``, ``in_pile`` in ``pile``, ``likely`` in ``maybe``, else 0."""
     if card & held:
         return 1.0
     if card & pile:
@@ -47,10 +47,9 @@ def weigh(card, held, pile, maybe, in_pile, likely):
 
 @register_jitable
 def nearness(s, card, held, pile, maybe, in_pile, likely):
-    """How near ``card`` is to melds: over all melds of three with it the product of the weights of the other two, summed.
+    """How near ``card`` is to melds: the sum, over all melds of three that hold it, of the product of the other two weights.
 
-    A card weighs 1 if ``held``, ``in_pile`` in the pile, ``likely`` if it may yet come. A run of the table that lacks one card
-    up to ``card`` counts too.
+    Other cards weigh what :func:`weigh` says. A run on the table that ``card`` would fit after one more card counts, too.
     """
     universal = s.aces == UNIVERSAL
     one = bit(card)
@@ -82,7 +81,7 @@ def nearness(s, card, held, pile, maybe, in_pile, likely):
 
 @register_jitable
 def draw_or_end(s, seat, hand, words):
-    """Draw; with an empty stock take the top card if it can be played or is cheaper than a loose one, else end the deal."""
+    """Draw; with an empty stock, take the top card if it can be played or costs less than a loose one, else end the deal."""
     if is_legal(words, ACTION_DRAW):
         return ACTION_DRAW
     top = np.int64(s.discards[s.pile_size - 1])
@@ -95,7 +94,7 @@ def draw_or_end(s, seat, hand, words):
 
 @register_jitable
 def take_useful(s, seat, hand, words):
-    """The top card if it can be played at once."""
+    """Take the top card if it can be played at once; else draw."""
     top = np.int64(s.discards[s.pile_size - 1])
     if holds(playable(s, seat, hand | bit(top)), top):
         return ACTION_TAKE + top
@@ -104,10 +103,10 @@ def take_useful(s, seat, hand, words):
 
 @register_jitable
 def take_best(s, seat, hand, words, points, out, carry, stock):
-    """The card of the pile that brings most, if more than a card from the stock, which counts ``stock``; else draw.
+    """Take the card of the pile that is worth most, if that is more than ``stock``, the worth of a card from the stock.
 
-    Counted are ``points`` for each point that can be laid more, ``out`` for each unseen card that would complete a meld more,
-    and ``-carry`` for each point of what stays in hand of the cards taken.
+    What is taken is worth ``points`` for each further point that can be laid, ``out`` for each further unseen card that would
+    complete a meld, and minus ``carry`` for each point of those taken cards that stay in the hand.
     """
     universal = s.aces == UNIVERSAL
     before = playable(s, seat, hand)
@@ -138,7 +137,7 @@ def take_best(s, seat, hand, words, points, out, carry, stock):
 
 @register_jitable
 def lay_most(s, seat, hand, words):
-    """The meld or lay-off with the most points, those that can be laid after it included; NO_ACTION if none is legal."""
+    """The meld or lay-off with the most points, counting what can be laid after it; NO_ACTION if none is legal."""
     best = NOTHING
     action = NO_ACTION
     for w in range(ACTION_LAYOFF >> 3, len(words)):
@@ -159,7 +158,7 @@ def lay_most(s, seat, hand, words):
 
 @register_jitable
 def dearest(s, cards):
-    """The card with the most points, of those in no meld if there are any."""
+    """The card with the most points, if possible among those that are in no meld."""
     loose = cards & ~in_melds(cards, s.aces == UNIVERSAL)
     left = loose if loose != EMPTY else cards
     best = -1
@@ -176,7 +175,7 @@ def dearest(s, cards):
 
 @register_jitable
 def feeds(s, seat, card, pile, unseen, in_pile, likely, others):
-    """How near a discard is to melds of the next player, and so much as ``others`` of those after him."""
+    """How near a discard is to the melds of the next player, and, weighted by ``others``, of the players after them."""
     total = 0.0
     left = max(1, popcount(unseen))
     for distance in range(1, s.players if others > 0.0 else 2):
@@ -188,8 +187,8 @@ def feeds(s, seat, card, pile, unseen, in_pile, likely, others):
     return total
 
 
-# Parameters of `guard`, and their places in the array; `best` has those of holds_back too, and all twice: for taking only the
-# top card, and for the spread pile.
+# The parameters of `guard`, and their places in the array. `best` has those of holds_back, too, and all of them twice: once for
+# games in which only the top card can be taken, and once for a spread pile.
 GUARD = {
     "unseen": 0.1, "keep": 10.0, "keep_points": 0.0, "dear": 0.08, "feed": 5.0, "feed_points": 0.0, "likely": 1.0,
     "in_pile": 1.0, "others": 0.0, "points": 1.0, "out": 0.0, "carry": 0.5, "stock": 0.0,
@@ -212,11 +211,11 @@ WEIGHTS = len(TOP)
 
 @register_jitable
 def discard_wisely(s, seat, hand, v):
-    """The card that is worth least to keep, costs most if caught, and feeds the others least."""
+    """Discard the card that is worth the least to keep, costs the most at the end of the deal, and helps the others least."""
     pile = pile_cards(s)
     unseen = unseen_cards(s, hand, pile)
     within = pile if s.pile == SPREAD else EMPTY
-    dear = v[DEAR] * (13 if s.players == 2 else 7)  # a bigger hand costs more when caught
+    dear = v[DEAR] * HAND_SIZES[s.players]  # a bigger hand costs more when the player is caught with it
     kept = in_melds(hand, s.aces == UNIVERSAL)
     left = free_cards(s, hand)
     best = NOTHING
@@ -239,7 +238,7 @@ def discard_wisely(s, seat, hand, v):
 
 @register_jitable
 def holds_back(s, seat, hand, v):
-    """Whether to keep melds in the hand, where they feed nobody: with few loose cards, while nobody is about to go out."""
+    """Whether to keep melds in the hand, where nobody can lay off on them: with few loose cards, while all hands are long."""
     if count_fewest(s, seat) <= v[HOLD] or s.deck_size - s.drawn <= v[EARLY]:
         return False
     loose = popcount(hand & ~playable(s, seat, hand))
@@ -251,6 +250,7 @@ def holds_back(s, seat, hand, v):
 
 @register_jitable
 def choose_greedy(s, seat, words, key, parameters):
+    """Lay whatever can be laid, and discard the dearest card."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     if s.phase == DRAW:
@@ -261,6 +261,7 @@ def choose_greedy(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_pile(s, seat, words, key, parameters):
+    """As `greedy`, and take from a spread pile what is worth it."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     if s.phase == DRAW:
@@ -271,6 +272,7 @@ def choose_pile(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_guard(s, seat, words, key, parameters):
+    """As `pile`, and discard what helps the others least."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     v = parameters
@@ -282,6 +284,7 @@ def choose_guard(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_best(s, seat, words, key, parameters):
+    """As `guard`, and hold melds back while that is safe."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     v = parameters[WEIGHTS:] if s.pile == SPREAD else parameters
@@ -299,21 +302,21 @@ POLICIES = (
     Policy("greedy", choose_greedy, "takes the top card if it can be played, lays all it can, discards the dearest loose card"),
     Policy(
         "pile", choose_pile,
-        "`greedy` that takes lower cards of a spread pile too, if what it can lay of them is worth more than `carry` times what"
-        " it cannot, and than a card from the stock, `stock`",
+        "like `greedy`, but also takes lower cards of a spread pile if what it can lay of them is worth more than `carry` times"
+        " what it cannot, and more than a card from the stock, `stock`",
         {"carry": 0.5, "stock": 0.0},
     ),
     Policy(
         "guard", choose_guard,
-        "`pile` that discards by points (`dear`, for each card dealt), by what a card is worth to keep (`keep`, `keep_points`;"
-        " a card not seen yet weighs `unseen`), and by what it feeds the next player (`feed`, `feed_points`, `likely`,"
-        " `in_pile`) and so much as `others` of those after him",
+        "like `pile`, but discards by points (`dear`, for each card dealt), by how much a card is worth keeping (`keep`,"
+        " `keep_points`; a card not seen yet weighs `unseen`), and by how much it helps the next player (`feed`, `feed_points`,"
+        " `likely`, `in_pile`) and, weighted by `others`, the players after them",
         GUARD,
     ),
     Policy(
         "best", choose_best,
-        "`guard` with weights tuned on duplicate deals, others for a spread pile, that keeps melds back while every other hand"
-        " is bigger than `hold`, the stock than `early`, and it has no more loose cards than `loose`",
+        "like `guard`, with weights tuned on duplicate deals, others for a spread pile; keeps melds back while every other hand"
+        " has more than `hold` cards, the stock more than `early`, and its own hand at most `loose` loose ones",
         {**TOP, **{f"spread_{name}": value for name, value in SPREAD_PILE.items()}},
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from card_envs.games.melds import (
 )  # fmt: skip
 from card_envs.games.rummy.state import (
     ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DRAW, EACH,
-    IDLE_TURNS, LAID, NEGATIVE, ON_SET, PLAY, RUN, SET, SPREAD, UNIVERSAL,
+    HAND_SIZES, IDLE_TURNS, LAID, NEGATIVE, ON_SET, PLAY, RUN, SET, SPREAD, UNIVERSAL,
 )  # fmt: skip
 
 # ---- points
@@ -158,7 +158,7 @@ def action_mask(s, mask):
 def begin_deal(s):
     """R2, R3: the hands from a newly shuffled deck, a given order on top; then one card starts the pile."""
     build_deck(s, ONE_OF_EACH)
-    deal_hands(s, 13 if s.players == 2 else 7)
+    deal_hands(s, HAND_SIZES[s.players])
     for seat in range(s.players):
         s.known[seat] = EMPTY
         s.laid[seat] = EMPTY

@@ -18,6 +18,7 @@ PHASES = ("draw", "play", "over")
 
 MAX_PLAYERS = 4
 MAX_MELDS = 17
+HAND_SIZES = (0, 0, 13, 7, 7)  # by the number of players (R2)
 IDLE_TURNS = 10  # for each player (R10)
 
 TOP, SPREAD = range(2)  # what may be taken from the pile
