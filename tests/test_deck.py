@@ -29,7 +29,8 @@ def as_set(names: Any) -> np.uint64:
 
 def test_the_french_pack() -> None:
     assert [*deck.CARDS] == FRENCH
-    assert deck.COPIES == (1,) * 52 == tuple(deck.ONE_OF_EACH)
+    assert deck.COPIES == (1,) * 52
+    assert deck.FULL_DECK.tolist() == [*range(52)]
 
 
 def test_packs_of_other_suits_ranks_copies_and_jokers() -> None:
@@ -57,7 +58,7 @@ def test_a_double_deck_is_built_under_its_given_cards_and_shuffled() -> None:
         for i, card in enumerate(given):
             s.order[i] = card
         with np.errstate(over="ignore"):
-            deck.build_deck(s, np.array(pack.copies, np.int8))
+            deck.build_deck(s, deck.list_cards(pack.copies))
         built = [*s.deck]
         assert (s.deck_size, s.drawn, s.ordered) == (104, 0, 0)
         assert Counter(built) == dict.fromkeys(range(52), 2)
@@ -171,7 +172,7 @@ def test_what_fits_a_run(universal: bool) -> None:
 def test_a_game_of_a_double_deck_runs_on_the_engine() -> None:
     """Deals follow each other with a new deck of two packs each time, interpreted: no rule is bound to 52 cards."""
     pack = deck.make_pack(deck.RANKS, deck.SUITS, copies=2)
-    copies = np.array(pack.copies, np.int8)
+    cards = deck.list_cards(pack.copies)
     options = (Option("players", 2, "", 2, 2),)
     states = lay_out_state(options, ("turn", "over"), pack.copies, (), deck_for_each_deal=True).zeros(1)
     s: Any = row_class(states.dtype)(states, 0)  # type: ignore[call-arg]
@@ -180,7 +181,7 @@ def test_a_game_of_a_double_deck_runs_on_the_engine() -> None:
 
     def begin_deal(s: Any) -> None:
         with np.errstate(over="ignore"):
-            deck.build_deck(s, copies)
+            deck.build_deck(s, cards)
         orders.append([*s.deck])
 
     def step(s: Any, action: int) -> None:

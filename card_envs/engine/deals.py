@@ -56,6 +56,7 @@ def compose_rules(begin_deal: Rule, step: Rule, judge_match: Rule, over: int) ->
     @register_jitable
     def play(s: Any, action: int) -> None:
         step(s, action)
-        finish_deals(s)
+        if s.deal_over:  # asked here, too: the loop is then compiled out of the way of all other steps
+            finish_deals(s)
 
     return init, play

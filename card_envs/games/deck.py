@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from card_envs.engine.picture import BACK, Card, CardStyle
 from card_envs.engine.random import lowest_bit, popcount, shuffle
@@ -37,6 +38,12 @@ def make_pack(ranks: str, suits: str, copies: int = 1, others: Mapping[str, int]
     return Pack((*suited, *others), ((copies,) * len(suited)) + tuple(others.values()))
 
 
+def list_cards(copies: Iterable[int]) -> NDArray[np.int8]:
+    """All cards of a full deck by index, int8 [size]; of card ``i`` there are ``copies[i]``."""
+    numbers = [*copies]
+    return np.repeat(np.arange(len(numbers)), numbers).astype(np.int8)
+
+
 RANKS = "A23456789TJQK"
 SUITS = "cdhs"
 CARDS, COPIES = make_pack(RANKS, SUITS)
@@ -45,7 +52,7 @@ IN_SUIT = 13
 ACE, SEVEN, EIGHT, TEN, JACK, QUEEN, KING = 0, 6, 7, 9, 10, 11, 12
 CLUBS, DIAMONDS, HEARTS, SPADES = range(4)
 NO_CARD = -1  # in place of a card
-ONE_OF_EACH = np.array(COPIES, np.int8)
+FULL_DECK = list_cards(COPIES)
 
 # ---- sets of cards
 
@@ -122,29 +129,36 @@ def name_counts(names: Iterable[str], counts: Iterable[int]) -> list[str]:
 
 
 @register_jitable
-def complete_deck(deck, given, copies):
-    """Put all other cards, by index, under the ``given`` first cards of a deck; returns how many there are now.
-
-    ``copies`` (int8 array) holds for every kind of card how many there are of it in the full deck.
-    """
+def complete_deck(deck, given, cards):
+    """Put all other ``cards`` of the full deck (:func:`list_cards`) under its ``given`` first ones; returns its size."""
+    if given == 0:  # nearly always: one copy of memory
+        for i in range(len(cards)):
+            deck[i] = cards[i]
+        return len(cards)
     n = given
-    for card in range(len(copies)):
-        left = copies[card]
-        for i in range(given):
-            if deck[i] == card:
-                left -= 1
-        for _ in range(left):
+    previous = NO_CARD
+    skipped = 0  # how many copies of the card lie on top already
+    for i in range(len(cards)):
+        card = cards[i]
+        if card != previous:
+            previous = card
+            skipped = 0
+            for k in range(given):
+                skipped += deck[k] == card
+        if skipped > 0:
+            skipped -= 1
+        else:
             deck[n] = card
             n += 1
     return n
 
 
 @register_jitable
-def build_deck(s, copies):
-    """A newly shuffled deck for the next deal: the cards of a given order (``s.order``) on top, then the others."""
+def build_deck(s, cards):
+    """A newly shuffled deck of ``cards`` for the next deal: those of a given order (``s.order``) on top, then the others."""
     for i in range(s.ordered):
         s.deck[i] = s.order[i]
-    n = complete_deck(s.deck, s.ordered, copies)
+    n = complete_deck(s.deck, s.ordered, cards)
     shuffle(s.deck, s.ordered, n, s.key, s.finished)
     s.ordered = 0
     s.drawn = 0

@@ -9,7 +9,7 @@ from numba.extending import register_jitable
 
 from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.games.deck import complete_deck
+from card_envs.games.deck import complete_deck, list_cards
 from card_envs.games.flip7.state import (
     ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK,
     DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS,
@@ -17,7 +17,7 @@ from card_envs.games.flip7.state import (
     STAY_TASK, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
-ALL_COPIES = np.array(COPIES, np.int8)
+FULL_DECK = list_cards(COPIES)
 
 # ---- the deck and the lines
 
@@ -36,8 +36,8 @@ def value_of(card):
 def build_deck(s):
     """F1: the full deck, shuffled under the cards of a given order."""
     for kind in range(KINDS):
-        s.unseen[kind] = ALL_COPIES[kind]
-    n = complete_deck(s.deck, s.ordered, ALL_COPIES)
+        s.unseen[kind] = COPIES[kind]
+    n = complete_deck(s.deck, s.ordered, FULL_DECK)
     shuffle(s.deck, s.ordered, n, s.key, s.shuffles)
     s.shuffles += 1
     s.drawn = 0

@@ -7,7 +7,7 @@ from card_envs.engine.deals import DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.engine.state import NOBODY
 from card_envs.games.deck import (
-    ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, NO_CARD, ONE, ONE_OF_EACH, QUEEN, RANK, SEVEN, TEN, bit,
+    ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL_DECK, IN_SUIT, JACK, KING, NO_CARD, ONE, QUEEN, RANK, SEVEN, TEN, bit,
     build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,
 )  # fmt: skip
 from card_envs.games.pis_yedili.state import (
@@ -103,7 +103,7 @@ def action_mask(s, mask):
 @register_jitable
 def begin_deal(s):
     """P19: seven cards each from a newly shuffled deck, a given order on top."""
-    build_deck(s, ONE_OF_EACH)
+    build_deck(s, FULL_DECK)
     deal_hands(s, HAND_SIZE)
     s.pile_size = 0
     s.seen = EMPTY

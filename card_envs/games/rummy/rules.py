@@ -6,7 +6,7 @@ from numba.extending import register_jitable
 from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.games.deck import (
-    ACE, ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, NUMBERS, ONE_OF_EACH, TENS, bit, build_deck, collect_stock, deal_hands,
+    ACE, ACES, DECK_SIZE, EMPTY, FULL_DECK, IN_SUIT, NO_CARD, NUMBERS, TENS, bit, build_deck, collect_stock, deal_hands,
     draw_card, gather_hidden, holds, replace_hidden, sum_numbers,
 )  # fmt: skip
 from card_envs.games.melds import (
@@ -157,7 +157,7 @@ def action_mask(s, mask):
 @register_jitable
 def begin_deal(s):
     """R2, R3: the hands from a newly shuffled deck, a given order on top; then one card starts the pile."""
-    build_deck(s, ONE_OF_EACH)
+    build_deck(s, FULL_DECK)
     deal_hands(s, HAND_SIZES[s.players])
     for seat in range(s.players):
         s.known[seat] = EMPTY
