@@ -1,4 +1,4 @@
-"""How the agent does against the players that everybody can name."""
+"""How an agent does against players that everybody can name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
-from card_envs.arena import Duel, duel
+from card_envs.arena import Duel, play_duel
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player
 
@@ -23,12 +23,14 @@ def evaluate(
     options: Mapping[str, OptionValue],
     against: list[str],
     *,
-    deal_list: str,
+    board_list: str,
     seed: int,
     matches: int,
 ) -> dict[str, Duel]:
-    """One ``agent`` among equals of each spec, all on the same deals of ``deal_list``."""
-    return {spec: duel(game, agent, spec, matches=matches, deal_list=deal_list, seed=seed, **options) for spec in against}
+    """Play one ``agent`` among equals of each spec, always on the same boards of ``board_list``."""
+    return {
+        spec: play_duel(game, agent, spec, matches=matches, board_list=board_list, seed=seed, **options) for spec in against
+    }
 
 
 def as_metadata(duels: Mapping[str, Duel], **about: Any) -> dict[str, Any]:

@@ -23,7 +23,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from card_envs.arena.duel import list_seed
+from card_envs.arena import derive_list_seed
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
@@ -174,13 +174,13 @@ def train(
     elif run.warm_start is not None:
         player = resolve(run.warm_start, plan.game, plan.options)
         env = make_env(plan, player if run.self_play else plan.opponents)  # what it becomes sits opposite in self-play
-        env.learner.reset(list_seed("train", run.seed) + s.n_envs + np.arange(s.n_envs))  # the deals beside PPO's
+        env.learner.reset(derive_list_seed("train", run.seed) + s.n_envs + np.arange(s.n_envs))  # the deals beside PPO's
         warm_start(model, env.learner, player, run.warm_start, s, run.seed, console)
     agent = blank_network(plan.game, plan.options, s.hidden, s.activation, run.command)
 
     def on_tune(player: Network) -> dict[str, Any]:
         return evaluate(
-            player, plan.game, plan.options, plan.against, deal_list="tune", seed=run.seed, matches=run.evaluate_matches
+            player, plan.game, plan.options, plan.against, board_list="tune", seed=run.seed, matches=run.evaluate_matches
         )
 
     keeper = Keeper(
@@ -205,7 +205,7 @@ def report(out: Path, matches: int, console: Console) -> None:
     about = agent.metadata
     game = load_game(about["game"])
     against = list(about["evaluation"]["share"])
-    duels = evaluate(agent, game, about["options"], against, deal_list="report", seed=0, matches=matches)
+    duels = evaluate(agent, game, about["options"], against, board_list="report", seed=0, matches=matches)
     steps = about["evaluation"]["steps"]
     agent.metadata["evaluation"] = as_metadata(duels, steps=steps, deal_list="report", matches=matches)
     save_network(path, agent)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.arena import Estimate, estimate, list_seed
+from card_envs.arena import Estimate, derive_list_seed, estimate_mean
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import IllegalAction, OptionValue
@@ -113,10 +113,10 @@ def real_round(
 
     scores, bust, flip7 = play.run(watch, first_round=True)
     points = scores.astype(np.float64)
-    adjusted = estimate(points - luck) if adjust else None
+    adjusted = estimate_mean(points - luck) if adjust else None
     factor = float(points.var() / (points - luck).var()) if adjust else None
     return RealRound(
-        play.names[0], play.names[1], players, estimate(points), adjusted, factor, float(points.std(ddof=1)),
+        play.names[0], play.names[1], players, estimate_mean(points), adjusted, factor, float(points.std(ddof=1)),
         wilson(int(bust.sum()), rounds), wilson(int(flip7.sum()), rounds), rounds, seed,
     )  # fmt: skip
 
@@ -190,7 +190,7 @@ def match_losses(
 
     play.run(watch, first_round=False, rounds=rounds)
     return Losses(
-        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate(lost / rounds),
+        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate_mean(lost / rounds),
         wrong / max(choices, 1), choices, matches, seed, tuple(worst),
     )  # fmt: skip
 
@@ -207,7 +207,7 @@ class _Play:
         self.players = [resolve(player, GAME, resolved), resolve(others, GAME, resolved)]
         self.names = [spec if isinstance(spec, str) else repr(spec) for spec in (player, others)]
         self.count = count
-        self.seed = list_seed("report", seed)
+        self.seed = derive_list_seed("report", seed)
         self.batch = Batch(GAME, min(AT_ONCE, count), seed=0, **resolved)
         self.batch._settings[loops.AUTO_RESET] = False
         self.batch._settings[loops.SHOW] = False
