@@ -9,7 +9,7 @@ import pytest
 
 import card_envs
 from agents.flat_monte_carlo import FlatMonteCarlo
-from card_envs.arena import duel
+from card_envs.arena import play_duel
 from card_envs.games import load_game
 from card_envs.players import Decisions, load_player, resolve
 from tests.helpers import GAMES
@@ -29,9 +29,9 @@ def test_a_shipped_agent_plays_its_game_and_beats_random_clearly(path: Path) -> 
     assert about["version"] == game.version, "it was trained for another version of the game"
     options = about["options"]
     assert options == game.resolve(options), "every option is named"
-    found = duel(game, str(path), "random", matches=1000, deal_list="tune", seed=1, **options)
-    assert found.truncated < 0.05 * found.matches
-    assert found.share.low > 1.5 * found.fair, found
+    result = play_duel(game, str(path), "random", matches=1000, board_list="tune", seed=1, **options)
+    assert result.truncated < 0.05 * result.matches
+    assert result.share.low > 1.5 * result.fair, result
 
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
@@ -97,10 +97,10 @@ def test_it_sees_what_wins() -> None:
 
 @pytest.mark.parametrize("name", GAMES)
 def test_it_improves_the_policy_of_its_rollouts(name: str, seed: int) -> None:
-    found = duel(
-        name, FlatMonteCarlo(100, "random", until="deal"), "random", players=2, matches=20, deal_list="tune", seed=seed
+    result = play_duel(
+        name, FlatMonteCarlo(100, "random", until="deal"), "random", players=2, matches=20, board_list="tune", seed=seed
     )
-    assert found.share.low > 0.5, f"seed {seed}: {found.share}"
+    assert result.share.low > 0.5, f"seed {seed}: {result.share}"
 
 
 def test_what_it_cannot_do_is_said() -> None:

@@ -108,7 +108,7 @@ def test_readme_commands_exist() -> None:
                 assert flag in result.output, command
     modules |= set(re.findall(r"`python -m ([\w.]+)", README))
     assert {"games", "rules", "play", "replay", "bench", "risk"} <= seen
-    assert {"train.ppo", "card_envs.arena"} <= modules
+    assert {"train.ppo"} <= modules
     for module in modules:
         assert importlib.util.find_spec(module), module
 

@@ -9,7 +9,7 @@ import pytest
 
 import card_envs
 from card_envs import Table
-from card_envs.arena import estimate, play_matches
+from card_envs.arena import play_duel
 from card_envs.engine.game import OptionValue
 from card_envs.engine.rows import row_class
 from card_envs.games.french_deck import CARDS, SUITS
@@ -74,8 +74,7 @@ def test_interpreted_is_compiled(players: int, seed: int) -> None:
 @pytest.mark.parametrize("rival", [name for name in DEFAULTS if name != "best"])
 def test_best_is_best(players: int, rival: str, seed: int) -> None:
     """One among the rival's kind, in every seat of every deal: above its fair share by three standard errors at least."""
-    played = play_matches(PIS, ["best", *[rival] * (players - 1)], 6000 // players, seed=seed)
-    share = estimate(played.shares[:, :, 0].mean(axis=1))
+    share = play_duel(PIS, "best", rival, players=players, matches=6000, board_list="train", seed=seed).share
     assert share.mean - 3 / 1.96 * (share.mean - share.low) > 1 / players, f"{rival}: {share}, seed {seed}"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import card_envs
 from card_envs import risk
-from card_envs.arena import duel, play_matches
+from card_envs.arena import play_duel
 from card_envs.games.flip7 import GAME
 from card_envs.players import Decisions, resolve
 from card_envs.risk.model import View
@@ -40,8 +40,8 @@ def _answer(spec: str, table: card_envs.Table) -> str:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("players", [2, 4])
 def test_players_play_whole_matches(spec: str, players: int, seed: int) -> None:
-    played = play_matches("flip7", [spec, *["random"] * (players - 1)], 20, seed=seed)
-    assert played.shares[:, :, 0].mean() > 1.2 / players, f"seed {seed}"
+    result = play_duel("flip7", spec, "random", players=players, matches=20 * players, board_list="train", seed=seed)
+    assert result.share.mean > 1.2 / players, f"seed {seed}"
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -150,4 +150,4 @@ def test_wilson_interval_by_hand() -> None:
 
 
 def test_duplicate_duel_beside_fair_share(seed: int) -> None:
-    assert duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"
+    assert play_duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"

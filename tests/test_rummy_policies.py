@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from card_envs import Table
-from card_envs.arena import duel
+from card_envs.arena import play_duel
 from card_envs.engine.batch import Batch
 from card_envs.games.french_deck import CARDS, RANKS, SUITS, names
 from card_envs.games.rummy import GAME
@@ -81,7 +81,7 @@ def test_interpreted_is_compiled(players: int, seed: int) -> None:
 def test_best_beats_greedy_and_guard(variant: str, players: int, seed: int) -> None:
     """On duplicate deals from every seat: the 95 % interval of its share lies above the fair one."""
     for rival in ("greedy", "guard"):
-        share = duel(GAME, "best", rival, matches=800, seed=seed, players=players, variant=variant).share
+        share = play_duel(GAME, "best", rival, matches=800, seed=seed, players=players, variant=variant).share
         assert share.low > 1 / players, f"{rival}: {share}, seed {seed}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import card_envs
-from card_envs.arena import bench
+from card_envs.arena import run_benchmark
 from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players import resolve
 from card_envs.players.player import Decisions
@@ -19,7 +19,7 @@ def main() -> None:
             resolve(policy.name, game).act(Decisions(batch, np.arange(2)))
         batch.playout(1)
         batch.redeal(0, 0)
-        bench(name, ["random", game.default_opponent], matches=50)
+        run_benchmark(name, ["random", game.default_opponent], matches=50)
         SingleAgentBatch(game, 2, seed=0).step(batch.sample())
 
 

@@ -108,10 +108,10 @@ def list_built_ins(game: Game) -> list[str]:
 
 
 def list_ranking_tasks(benchmark: Benchmark) -> list[Task]:
-    """Return what a ranking plays: all pairings of the benchmark's players, without metrics, ending at the first failure."""
+    """Return what a ranking plays: all pairings of the benchmark's players, without metrics."""
     tournament = benchmark.tournament
     return [
-        replace(task, forgiving=False, measured=False)
+        replace(task, measured=False)
         for n, boards in benchmark.boards.items()
         for a, b in combinations(tournament.roster, 2)
         for lineup in list_pairings(a, b, n)

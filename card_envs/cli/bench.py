@@ -168,6 +168,9 @@ def print_ranking(game: Game, names: list[str], arguments: dict[str, Any], threa
     tasks = list_ranking_tasks(benchmark)
     with open_workers(tournament.roster, threads, ray) as workers, show_progress(count_matches(tasks)) as progress:
         tournament.play(tasks, workers, progress)
+    faults = [text for by_board in tournament.shards.values() for shard in by_board.values() for text in shard.told]
+    if faults:
+        raise ValueError(f"a player has failed, so there is no ranking: {faults[0]}")
     for n, boards in benchmark.boards.items():
         print(f"{n} players, a fair share is {1 / n:.3f}; {boards * n:,} matches a cell\n")
         print(make_ranking(tournament, n, names), end="\n\n", flush=True)
