@@ -79,7 +79,7 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
             "python": random.getstate(),
         },
         "environment": {
-            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.state()],
+            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.save()],
             "observation": torch.from_numpy(cast(Any, model._last_obs).copy()),
             "starts": torch.from_numpy(cast(Any, model._last_episode_starts).copy()),
             "returns": torch.from_numpy(monitor.episode_returns.copy()),
