@@ -20,7 +20,7 @@ from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
 from card_envs.engine.identity import Identity, Seed, parse_identity
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
-from card_envs.envs.pages import aec_page
+from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
 
 Observation = dict[str, NDArray[Any]]
@@ -319,7 +319,7 @@ def make_classes(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
     shared = {"__module__": module, "game": game, "metadata": metadata}
 
     def make(base: type[Any], kind: str, checked: bool) -> type[Any]:
-        page = aec_page(game, module, build_aec_id(game), modes, checked)
+        page = build_aec_page(game, module, build_aec_id(game), modes, checked)
         return type(kind, (base,), {**shared, "__qualname__": kind, "__doc__": page})
 
     return make(CheckedAEC, "env", True), make(AEC, "raw_env", False)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
-from card_envs.envs.pages import gym_page
+from card_envs.envs.pages import build_gym_page
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import available_games, load_game
 
@@ -104,7 +104,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 def make_class(name: str) -> type[SingleAgentEnv]:
     """Return the class of a game's Gymnasium environment."""
     game = load_game(name)
-    page = gym_page(game, build_gym_id(game), render_modes())
+    page = build_gym_page(game, build_gym_id(game), render_modes())
     return type(f"{game.name}_env", (SingleAgentEnv,), {"game": game, "__module__": __name__, "__doc__": page})
 
 
