@@ -41,7 +41,7 @@ def test_legal_and_honest_at_mixed_tables(players: int, seed: int) -> None:
                     hidden.choose(name, parameters, again)
                     assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {name}, {story}"
                     np.testing.assert_array_equal(again, choice, f"{name} peeks: {story}")
-                for state in batch._states:
+                for state in batch.matches.states:
                     card = state["agenda"][state["depth"] - 1, 2] if state["phase"] in (GIVE, PICK) else 0
                     asked[f"{FLIP7.phases[state['phase']]} {FLIP7.cards[card]}"] += 1
                 batch.step(chosen[(batch.to_move + np.arange(size)) % len(DEFAULTS), np.arange(size)])
@@ -98,8 +98,8 @@ def played(deck: str, *actions: str, totals: Sequence[int] = (), **options: Opti
     for action in actions:
         table.play(action)
     if totals:
-        table._batch._states["totals"][0, : table.players] = totals
-        table._batch.look()
+        table.matches.states["totals"][0, : table.players] = totals
+        table.matches.refresh()
     return table
 
 
@@ -108,7 +108,7 @@ def choice(table: Table, name: str = "ev", *parameters: float) -> str:
     values = DEFAULTS[name].copy()
     values[: len(parameters)] = parameters
     actions = np.full(1, -1)
-    table._batch.choose(name, values, actions)
+    table.batch.choose(name, values, actions)
     return table.action_string(int(actions[0]))
 
 

@@ -11,7 +11,7 @@ import card_envs
 from card_envs import Table
 from card_envs.arena import play_duel
 from card_envs.engine.game import OptionValue
-from card_envs.engine.rows import row_class
+from card_envs.engine.rows import open_row
 from card_envs.games.french_deck import CARDS, SUITS
 from card_envs.games.pis_yedili.check import check
 
@@ -37,15 +37,15 @@ def test_legal_and_honest_at_mixed_tables(players: int, seed: int) -> None:
                     chosen = np.full((len(DEFAULTS), size), -1)
                     hidden = batch.clone()
                     hidden.redeal(hidden.to_move, step)
-                    before = hidden._states.tobytes()
+                    before = hidden.matches.states.tobytes()
                     for choice, (name, parameters) in zip(chosen, DEFAULTS.items(), strict=True):
                         again = np.full(size, -1)
                         batch.choose(name, parameters, choice)
                         hidden.choose(name, parameters, again)
                         assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {name}, {story}"
                         np.testing.assert_array_equal(again, choice, f"{name} peeks: {story}")
-                    assert hidden._states.tobytes() == before, f"a policy writes into the state: {story}"
-                    for state in batch._states:
+                    assert hidden.matches.states.tobytes() == before, f"a policy writes into the state: {story}"
+                    for state in batch.matches.states:
                         asked[PIS.phases[state["phase"]]] += 1
                     batch.step(chosen[(batch.to_move + np.arange(size)) % len(DEFAULTS), np.arange(size)])
     for phase in PIS.phases[:-1]:
@@ -105,7 +105,7 @@ def position(
     hidden = sum(others) + stock
     pile += free[: len(free) - hidden] + last
     free = free[len(free) - hidden :]
-    state = table._batch._states[0]
+    state = table.matches.states[0]
     hands, start = [mine], 0
     for size in others:
         hands.append(free[start : start + size])
@@ -118,8 +118,8 @@ def position(
     state["phase"], state["sevens"], state["lap"], state["to_move"] = PIS.phases.index(phase), sevens, phase == "lead", 0
     state["drawn"] = 52 - stock
     state["deck"] = [*range(52 - stock), *free[start:]]
-    assert check(row_class(PIS.state_dtype)(table._batch._states, 0)) is None  # type: ignore[call-arg]
-    table._batch.look()
+    assert check(open_row(table.matches.states)) is None  # type: ignore[call-arg]
+    table.matches.refresh()
     return table
 
 
@@ -130,7 +130,7 @@ def choice(table: Table, name: str = "best", **changed: float) -> str:
     for parameter, value in changed.items():
         values[names.index(parameter)] = value
     actions = np.full(1, -1)
-    table._batch.choose(name, values, actions)
+    table.batch.choose(name, values, actions)
     return table.action_string(int(actions[0]))
 
 

@@ -12,6 +12,7 @@ import pytest
 
 import card_envs
 from card_envs import Table
+from card_envs.engine.rows import open_row
 from tests.helpers import all_options, label, play_on
 from tests.reference.flip7 import ACTIONS, MODIFIERS, NUMBERS, PACK, VALUE
 
@@ -184,7 +185,7 @@ def test_p_bust_of_an_empty_deck_counts_the_discard_pile() -> None:
     for match in range(60):
         table = card_envs.table("flip7", seed=(5, 0, match), players=3)
         for _ in play_on(table, rng, eager=0.7):
-            if not table._row.deck_size - table._row.drawn:
+            if not open_row(table.matches.states).deck_size - open_row(table.matches.states).drawn:
                 found += 1
                 assert table.state()["deck"] == []
                 for seat in range(3):

@@ -16,7 +16,7 @@ import pytest
 import card_envs
 from card_envs import Table
 from card_envs.engine.picture import WIDTH
-from card_envs.engine.rows import from_bytes
+from card_envs.engine.rows import from_bytes, open_row
 from card_envs.render import to_rgb, to_svg
 from tests.helpers import all_options, label, play_on
 from tests.reference.pis_yedili import CARDS, POINTS
@@ -222,7 +222,7 @@ def endings(table: Table, rng: random.Random, eager: float) -> Iterator[tuple[di
     """Of every deal of a match: the state before its last action, that action, the scores."""
     before, last, finished = table.state(), "", 0
     for action in chain(play_on(table, rng, eager), [""]):
-        row = table._row
+        row = open_row(table.matches.states)
         if row.finished > finished:
             finished += 1
             yield before, last, table.deals[-1]
