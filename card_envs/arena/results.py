@@ -16,11 +16,11 @@ import numpy as np
 from card_envs.arena import statistics
 from card_envs.arena.boards import list_pairings
 from card_envs.arena.league import make_league
-from card_envs.arena.play import hash_decks
 from card_envs.arena.shard import APPRAISED, FAULTS_TOLD, count_win_units
 from card_envs.arena.statistics import round_figure
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue, unknown
+from card_envs.engine.matches import Matches
 from card_envs.engine.measures import load_measures
 
 FEW = 30  # boards
@@ -41,9 +41,11 @@ def hash_boards(game: Game, options: Mapping[str, Any], seed: int, boards: int) 
     """Return the SHA-256 of the first decks of the first boards of a list and of the keys of their later shuffles."""
     digest = sha256()
     for first in range(0, boards, 4096):
-        numbers = np.arange(first, min(first + 4096, boards))
-        zeros = np.zeros(len(numbers), np.int64)
-        hash_decks(game, options, np.column_stack([zeros + seed, numbers, zeros]), digest)
+        matches = Matches(game, min(4096, boards - first), options, write_observations=False)
+        matches.identity[:] = np.column_stack([0 * matches.rows + seed, matches.rows + first, 0 * matches.rows])
+        matches.deal(matches.rows)
+        digest.update(np.ascontiguousarray(matches.states["deck"]).tobytes())
+        digest.update(np.ascontiguousarray(matches.states["key"]).tobytes())
     return digest.hexdigest()
 
 

@@ -23,11 +23,14 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from card_envs.arena.boards import Lineup, assign_seats
-from card_envs.arena.play import Playing, is_compiled
 from card_envs.engine.game import Game
-from card_envs.engine.measures import load_measures
+from card_envs.engine.loops import RESET
+from card_envs.engine.matches import Matches
+from card_envs.engine.measures import DEALS, LOST, load_measures
 from card_envs.engine.random import mix
 from card_envs.players import Player
+from card_envs.players.player import is_compiled
+from card_envs.players.runner import Runner, Watcher
 
 BOARDS_COMPILED, BOARDS_INVARIANT = 256, 32  # in a shard: if all players are compiled; if all are batch-invariant
 APPRAISED = 64  # boards of each line-up, the first ones: appraising decisions takes longer than playing them
@@ -196,13 +199,67 @@ def choose_shard_size(players: Iterable[Player]) -> int:
 # ---- playing
 
 
+class Stopped(Exception):  # noqa: N818 (it is not an error)
+    """Playing was stopped before the end of the matches."""
+
+
+class _Counter(Watcher):
+    """Counts decisions and what the game's metrics are made of.
+
+    Attributes:
+        decisions: int64 [players of the runner], the decisions that each has made.
+        counts: int64 [matches, seats, C], the counts of the measures.
+    """
+
+    def __init__(self, matches: Matches, seating: NDArray[np.int8], task: Task, stop: Event | None) -> None:
+        self.decisions = np.zeros(len(set(task.lineup)), np.int64)
+        self._matches = matches
+        self._seating = seating
+        self._stop = stop
+        self._measures = load_measures(task.game) if task.measured else None
+        self._appraised = task.first + matches.rows // matches.players < APPRAISED
+        self._finished = np.zeros(matches.size, np.int64)
+        names = self._measures.names if self._measures else ()
+        self.counts = np.zeros((matches.size, matches.players, len(names)), np.int64)
+
+    def before_choice(self, rows: NDArray[np.int64]) -> None:
+        if self._stop is not None and self._stop.is_set():
+            raise Stopped
+        self.decisions += np.bincount(self._seating[rows, self._matches.to_move[rows]], minlength=len(self.decisions))
+
+    def after_choice(self, rows: NDArray[np.int64]) -> None:
+        self._count(rows)
+        self._appraise(rows)
+
+    def after_end(self, rows: NDArray[np.int64]) -> None:
+        self._count(rows)
+        self._appraise(rows)
+
+    def after_failure(self, rows: NDArray[np.int64]) -> None:
+        self._count(rows)
+
+    def _count(self, rows: NDArray[np.int64]) -> None:
+        if self._measures is not None:
+            self._matches.count(rows, self._finished, self.counts)
+
+    def _appraise(self, rows: NDArray[np.int64]) -> None:
+        if self._measures is None or self._measures.appraiser is None:
+            return
+        rows = rows[self._appraised[rows]]
+        self.counts[rows, :, self._measures.names.index(DEALS)] = self._finished[rows, None]
+        rows = rows[self._matches.to_move[rows] >= 0]
+        if len(rows):
+            lost = self._measures.appraiser.lost(self._matches, rows)
+            self.counts[rows, self._matches.to_move[rows], self._measures.names.index(LOST)] += lost
+
+
 def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = None) -> Shard:
     """Play a shard within :func:`limit_blas`.
 
     Args:
         task: what is played.
         players: players by the names of the line-up.
-        stop: ends the shard early when it is set, by :class:`~card_envs.arena.play.Stopped`.
+        stop: ends the shard early when it is set, by :class:`Stopped`.
 
     Raises:
         IllegalAction: A player has answered with an illegal action, and the task is not forgiving.
@@ -216,39 +273,35 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     salt = int.from_bytes(sha256("\n".join(task.lineup).encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         salts: NDArray[np.uint64] = mix(np.uint64(salt) + rotation.astype(np.uint64))
-    playing = Playing(
-        task.game,
-        task.options,
-        np.column_stack([np.full(len(rows), task.seed), board, np.zeros(len(rows), np.int64)]),
-        [players[name] for name in names],
-        player_at_place[place_at],
-        salts,
-        episode=task.episode,
-        forgiving=task.forgiving,
-        measures=load_measures(task.game) if task.measured else None,
-        appraised=board < APPRAISED,
-        stop=stop,
-    )
-    playing.play()
-    return _summarize(task, names, playing, place_at)
+    matches = Matches(
+        task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False
+    )  # fmt: skip
+    matches.identity[:] = np.column_stack([0 * rows + task.seed, board, 0 * rows])
+    matches.actions[:] = RESET
+    seating = player_at_place[place_at]
+    counter = _Counter(matches, seating, task, stop)
+    runner = Runner(matches, [players[name] for name in names], forgiving=task.forgiving, salt=salts, watcher=counter)
+    runner.seating[:] = seating
+    runner.play(rows.copy())
+    return _summarize(task, names, runner, counter, place_at)
 
 
-def _summarize(task: Task, names: Sequence[str], playing: Playing, place_at: NDArray[np.int64]) -> Shard:
+def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Counter, place_at: NDArray[np.int64]) -> Shard:
     """Sum what happened in the matches by board and player; ``place_at`` [matches, seats] is the line-up's place in a seat."""
-    n, boards = len(task.lineup), task.boards
+    n, boards, matches = len(task.lineup), task.boards, runner.matches
     player_at_place = np.array([names.index(name) for name in task.lineup])
     is_at = (player_at_place[:, None] == np.arange(len(names))).astype(np.int64)  # [place, player]
     totals = np.empty((task.matches, n), np.int64)  # by place
-    np.put_along_axis(totals, place_at, playing.totals, axis=1)
+    np.put_along_axis(totals, place_at, matches.states["totals"][:, :n].astype(np.int64), axis=1)
     direction = 1 if task.game.score_scale(task.options) > 0 else -1  # -1 if the lowest total wins
     standing = direction * totals
     margins = direction * (n * totals - totals.sum(axis=1, keepdims=True))
     faults = np.zeros(len(names), np.int64)
-    for fault in playing.faults:  # the player that failed is last, the others are level
-        standing[fault.row] = 0
-        standing[fault.row, place_at[fault.row, playing.to_move[fault.row]]] = -1
-        margins[fault.row] = 0
-        faults[fault.player] += 1
+    for failure in runner.failures:  # the player that failed is last, the others are level
+        standing[failure.row] = 0
+        standing[failure.row, place_at[failure.row, matches.to_move[failure.row]]] = -1
+        margins[failure.row] = 0
+        faults[failure.player] += 1
     ahead = np.sign(standing[:, :, None] - standing[:, None, :])
     winners = standing == standing.max(axis=1, keepdims=True)
     shares = np.where(winners, count_win_units(n) // winners.sum(axis=1, keepdims=True), 0)
@@ -262,7 +315,7 @@ def _summarize(task: Task, names: Sequence[str], playing: Playing, place_at: NDA
     pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", half_wins, is_at, is_at)
     pairs[:, np.arange(len(names)), np.arange(len(names))] = 0
     player_at = player_at_place[place_at]
-    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), playing.counts)
+    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), counter.counts)
     seat_share = np.take_along_axis(shares, place_at, axis=1)
     seats = [np.where(player_at == player, seat_share, 0) for player in range(len(names))]
     return Shard(
@@ -277,14 +330,14 @@ def _summarize(task: Task, names: Sequence[str], playing: Playing, place_at: NDA
         seat_squares=np.array([(values**2).sum(axis=0) for values in seats]),
         points=totals.sum(axis=0) @ is_at,
         faults=faults,
-        decisions=playing.decisions,
-        deals=int(playing.deals.sum()),
-        truncated=int(playing.truncated.sum()),
+        decisions=counter.decisions,
+        deals=int(matches.states["finished"].sum()),
+        truncated=int(matches.truncated.sum()),
         told=[
-            f"{names[fault.player]} on board {task.first + fault.row // n}, rotation {fault.row % n},"
-            f" seat {playing.to_move[fault.row]}: {fault.reason}"
-            for fault in sorted(playing.faults, key=lambda fault: fault.row)[:FAULTS_TOLD]
+            f"{names[failure.player]} on board {task.first + failure.row // n}, rotation {failure.row % n},"
+            f" seat {matches.to_move[failure.row]}: {failure.reason}"
+            for failure in sorted(runner.failures, key=lambda failure: failure.row)[:FAULTS_TOLD]
         ],
-        seconds=playing.seconds,
-        timed=playing.decisions,
+        seconds=runner.seconds,
+        timed=counter.decisions,
     )

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena.boards import Lineup, list_lineups, list_pairings
-from card_envs.arena.play import is_compiled
 from card_envs.arena.shard import (
     PER_BOARD,
     Shard,
@@ -25,6 +24,7 @@ from card_envs.arena.shard import (
 from card_envs.arena.statistics import MIN_BOARDS, Floats, run_sequential_test
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player, resolve
+from card_envs.players.player import is_compiled
 
 Progress = Callable[[int], None]  # is called with the number of matches that were just played
 

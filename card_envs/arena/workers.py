@@ -12,11 +12,11 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from card_envs.arena.play import is_compiled
 from card_envs.arena.shard import Shard, Task, limit_blas, play_shard
 from card_envs.arena.tournament import Roster, Tournament
 from card_envs.engine.game import Game
 from card_envs.players import Player
+from card_envs.players.player import is_compiled
 
 RETRIES = 5  # of a shard whose Ray worker died
 PATIENCE = 10.0  # seconds to wait for an answer from an address

@@ -10,8 +10,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, Metric
+from card_envs.engine.matches import Matches
 
 LOST, DEALS = "millionths lost", "deals appraised"  # the counts behind an appraiser's metric
 
@@ -22,12 +22,12 @@ class Appraiser:
 
     Attributes:
         metric: made of the counts :data:`LOST` and :data:`DEALS`.
-        lost: called with a batch and int64 [n] rows, returns int64 [n]: how many millionths of the metric's unit the action
+        lost: called with matches and int64 [n] rows, returns int64 [n]: how many millionths of the metric's unit the action
             about to be played in each row gives away. It is a function of each row alone.
     """
 
     metric: Metric
-    lost: Callable[[Batch, NDArray[np.int64]], NDArray[np.int64]]
+    lost: Callable[[Matches, NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import card_envs
-from card_envs.engine.batch import Batch
 from card_envs.engine.game import Metric, unknown
+from card_envs.engine.matches import Matches
 from card_envs.engine.measures import DEALS, LOST, Appraiser
 from card_envs.engine.table import Table
 from card_envs.games.flip7 import GAME
@@ -98,29 +98,29 @@ def given_away(draw: Array, stay: Array, drew: NDArray[np.bool_]) -> Array:
     return lost
 
 
-def choices_in(batch: Batch, rows: NDArray[np.int64], unit: str = "points", table: Race | None = None) -> Choices | None:
+def choices_in(batch: Matches, rows: NDArray[np.int64], unit: str = "points", table: Race | None = None) -> Choices | None:
     """The choices among the decisions of these rows, whose actions are in the batch; ``None`` if there are none."""
     rows = _choosing(batch, rows)
     if not len(rows):
         return None
     view = View.of(Decisions(batch, rows).observation, batch.options)
     draw, stay = draw_and_stay(view, np.arange(len(rows)), payoffs_of(view, unit, table))
-    return Choices(rows, view, batch._actions[rows] == ACTION_DRAW, draw, stay)
+    return Choices(rows, view, batch.actions[rows] == ACTION_DRAW, draw, stay)
 
 
-def _choosing(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _choosing(batch: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """The rows in which there is a choice between drawing and staying."""
-    choosing: NDArray[np.int64] = rows[batch._mask[rows, ACTION_STAY] == 1]
+    choosing: NDArray[np.int64] = rows[batch.mask[rows, ACTION_STAY] == 1]
     return choosing
 
 
-def millionths_lost(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def millionths_lost(batch: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """What the actions about to be played in these rows give away, int64 [n] in millionths of a point."""
     lost = np.zeros(batch.size, np.int64)
     asked = _choosing(batch, rows)
     if len(asked):
         view = View.of(Decisions(batch, asked).observation, batch.options)
-        drew = batch._actions[asked] == ACTION_DRAW
+        drew = batch.actions[asked] == ACTION_DRAW
         doubtful = np.flatnonzero(~(drew & surely_draws(view, np.arange(len(asked)))))  # the others lose nothing
         payoffs = np.broadcast_to(POINTS, (len(doubtful), SCORES)).copy()
         draw, stay = draw_and_stay(view, doubtful, payoffs)

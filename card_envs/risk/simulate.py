@@ -10,14 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena import Estimate, derive_list_seed, estimate_mean
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
-from card_envs.engine.game import IllegalAction, OptionValue
+from card_envs.engine.game import OptionValue
+from card_envs.engine.matches import Matches
 from card_envs.games.flip7 import GAME
 from card_envs.games.flip7.actions import ACTION_DRAW
 from card_envs.games.flip7.state import BUSTED, NUMBERS, TURN
 from card_envs.players import Player, resolve
-from card_envs.players.player import seat_players
+from card_envs.players.runner import Runner
 from card_envs.risk.kernel import card_luck
 from card_envs.risk.live import after_unlucky_7
 from card_envs.risk.loss import Decision, choices_in
@@ -28,7 +27,7 @@ from card_envs.risk.solve import POINTS
 AT_ONCE = 4096
 WORST = 10
 Z = 1.959964
-Watch = Callable[[Batch, NDArray[np.int64], NDArray[np.int64]], None]
+Watch = Callable[[Matches, NDArray[np.int64], NDArray[np.int64]], None]
 
 
 @dataclass(frozen=True)
@@ -98,9 +97,9 @@ def real_round(
     luck = np.zeros(rounds)
     wiped = float(after_unlucky_7() @ POINTS)
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
-        states = batch._states[rows]
-        drawn = np.flatnonzero((batch._actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
+    def watch(batch: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+        states = batch.states[rows]
+        drawn = np.flatnonzero((batch.actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
         if not adjust or not len(drawn):
             return
         some, who = states[drawn], seats[drawn]
@@ -164,7 +163,7 @@ def match_losses(
     worst: list[Decision] = []
     choices = wrong = 0
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+    def watch(batch: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
         nonlocal choices, wrong, worst
         made = choices_in(batch, rows, unit, table)
         if made is None:
@@ -177,9 +176,9 @@ def match_losses(
             row = int(rows[i])
             worst.append(
                 Decision(
-                    int(batch._identity[row, loops.DECISION]) + 1,
-                    int(batch._states["deal"][row]),
-                    int(batch._to_move[row]),
+                    int(batch.decisions[row]) + 1,
+                    int(batch.states["deal"][row]),
+                    int(batch.to_move[row]),
                     tuple(names_of(int(made.view.lines[i, 0]))),
                     "draw" if made.drew[i] else "stay",
                     float(made.draw[i]),
@@ -208,9 +207,8 @@ class _Play:
         self.names = [spec if isinstance(spec, str) else repr(spec) for spec in (player, others)]
         self.count = count
         self.seed = derive_list_seed("report", seed)
-        self.batch = Batch(GAME, min(AT_ONCE, count), seed=0, **resolved)
-        self.batch._settings[loops.AUTO_RESET] = False
-        self.batch._settings[loops.SHOW] = False
+        self.batch = Matches(GAME, min(AT_ONCE, count), resolved, auto_reset=False, write_observations=False)
+        self.runner = Runner(self.batch, self.players)
         self.first = 0
 
     def run(
@@ -223,30 +221,27 @@ class _Play:
         """
         batch, n = self.batch, self.batch.players
         scores, bust, flip7 = np.empty(self.count, np.int64), np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
-        batch._template["single_deal"] = first_round
+        batch.template["single_deal"] = first_round
         for first in range(0, self.count, batch.size):
             self.first = first
             number = np.arange(first, min(first + batch.size, self.count))
             every = rows = np.arange(len(number))
             seat = number % n
-            who = np.zeros(batch.size, np.int8)
-            batch._identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows, 0 * rows], axis=1)
-            batch._actions[rows] = loops.RESET
-            batch._run(rows)
-            while len(rows := rows[batch._to_move[rows] >= 0]):
-                mine = batch._to_move[rows] == seat[rows]
-                who[rows] = ~mine
-                batch._states["single_deal"][rows] = 0
-                seat_players(batch, rows, who, self.players, batch._actions)
-                if not batch._mask[rows, batch._actions[rows]].all():
-                    raise IllegalAction(f"a player chose an action that is not legal: {self.names}")
-                watched = rows[mine & (batch._states["phase"][rows] == TURN)]
+            self.runner.seating[:] = 1
+            self.runner.seating[rows, seat] = 0
+            batch.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
+            batch.deal(rows)
+            while len(rows := rows[batch.to_move[rows] >= 0]):
+                mine = batch.to_move[rows] == seat[rows]
+                batch.states["single_deal"][rows] = 0
+                self.runner.choose(rows)
+                watched = rows[mine & (batch.states["phase"][rows] == TURN)]
                 watch(batch, watched, seat[watched])
-                batch._states["single_deal"][rows] = first_round
-                batch._run(rows)
-            scores[number] = batch._states["scores"][every, seat]
-            bust[number] = batch._states["status"][every, seat] == BUSTED
-            flip7[number] = batch._states["flipper"][every] == seat
+                batch.states["single_deal"][rows] = first_round
+                batch.run(rows)
+            scores[number] = batch.states["scores"][every, seat]
+            bust[number] = batch.states["status"][every, seat] == BUSTED
+            flip7[number] = batch.states["flipper"][every] == seat
             if rounds is not None:
-                rounds[number] = batch._states["finished"][every]
+                rounds[number] = batch.states["finished"][every]
         return scores, bust, flip7
