@@ -17,10 +17,8 @@ from card_envs.cli import app
 from card_envs.cli.play import seat_specs
 from card_envs.players import Decisions
 from card_envs.players.human import Human, Quit
-from tests.helpers import GAMES, play_on
-
-SHORT = {"flip7": ["--option", "target=20"], "pis_yedili": ["--option", "deals=1"], "rummy": ["--option", "target=1"]}
-RULES = {"flip7": ("F", 45), "pis_yedili": ("P", 29), "rummy": ("R", 30)}  # the letter, the last number
+from tests import games
+from tests.helpers import GAMES, play_on, quick, short
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -43,13 +41,17 @@ def errors(result: Any) -> str:
 
 def record_of(name: str, seed: int, folder: Path) -> Path:
     """A match played to its end at random, in a file."""
-    options: dict[str, Any] = {"flip7": {"target": 20}, "rummy": {"max_deals": 2}}.get(name, {})
-    table = card_envs.table(name, players=3, seed=seed, **options)
+    table = card_envs.table(name, seed=seed, **quick(name, {"players": 3}))
     for _ in play_on(table, random.Random(seed), eager=0.5):
         pass
     file = folder / "record.json"
     file.write_text(json.dumps(table.record()), encoding="utf-8")
     return file
+
+
+def quick_words(name: str) -> list[str]:
+    """The options of a very short match, as they are given on the command line."""
+    return [word for option, value in quick(name, {}).items() for word in ("--option", f"{option}={value}")]
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def test_games_for_people_name_every_option_and_player(name: str) -> None:
 
 @every_game
 def test_rules_show_every_number(name: str) -> None:
-    letter, last = RULES[name]
+    letter, last = games.load(name).RULES
     ranges = re.findall(rf"\b{letter}(\d+)(?:–{letter}(\d+))?", run_well("rules", name))  # "F31", "F22–F24"
     numbers = {number for low, high in ranges for number in range(int(low), int(high or low) + 1)}
     assert numbers == set(range(1, last + 1))
@@ -103,13 +105,11 @@ def test_version_and_help() -> None:
 # ---- play
 
 
-@pytest.mark.parametrize(
-    ("name", "others"), [("flip7", ["ev", "risk24"]), ("pis_yedili", ["random", "high"]), ("rummy", ["random", "random"])]
-)
-def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, others: list[str], seed: int, tmp_path: Path) -> None:
-    file = tmp_path / "match.json"
+@every_game
+def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, seed: int, tmp_path: Path) -> None:
+    file, others = tmp_path / "match.json", games.load(name).OPPONENTS
     seats = ["--seat", "1", "--against", ",".join(others), "--seed", str(seed), "--save", str(file)]
-    text = run_well("play", name, *seats, *SHORT[name], answers="1\n" * 400)
+    text = run_well("play", name, *seats, *quick_words(name), answers="1\n" * 400)
     table = card_envs.replay(json.loads(file.read_text(encoding="utf-8")))
     assert table.is_over
     assert table.players == 3
@@ -158,7 +158,7 @@ def test_play_interrupted_by_the_keyboard_ends_politely(seed: int, monkeypatch: 
 
 @every_game
 def test_several_people_at_one_table(name: str, seed: int) -> None:
-    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *SHORT[name], answers="1\n" * 400)
+    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *quick_words(name), answers="1\n" * 400)
     for seat in range(3):
         assert f"seat {seat}> " in text
     assert "over: seat" in text
@@ -194,9 +194,10 @@ def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: i
     assert seats == set(range(table.players))
 
 
-@pytest.mark.parametrize(("name", "options"), [("pis_yedili", {}), ("rummy", {"variant": "rummy500", "max_deals": 2})])
-def test_play_shows_no_card_of_another_hand(name: str, options: dict[str, Any], seed: int) -> None:
+@pytest.mark.parametrize("name", [name for name in GAMES if "hands" in card_envs.table(name, seed=0).state()])
+def test_play_shows_no_card_of_another_hand(name: str, seed: int) -> None:
     """Whatever is on the screen while the match goes on, hidden cards are not among it."""
+    options = short(name, games.load(name).FORCED)
     table = card_envs.table(name, seed=seed, **options)
     for action in play_on(table, random.Random(seed), eager=0.5):
         seat = table.to_move

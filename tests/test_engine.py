@@ -25,7 +25,8 @@ from card_envs.engine.game import Game
 from card_envs.engine.rows import row_class
 from card_envs.players import resolve
 from card_envs.players.player import BuiltIn
-from tests.helpers import CARDS_OF, GAMES, SHORT, all_options, label, play_on, short, some_options
+from tests import games
+from tests.helpers import GAMES, all_options, label, play_on, short, some_options
 
 SETS = [(game, options) for game in GAMES for options in some_options(game)]
 ALL_SETS = [(game, options) for game in GAMES for options in all_options(game)]
@@ -189,7 +190,7 @@ def test_matches_of_a_seed_differ(game: str) -> None:
 @every_game
 def test_auto_reset(game: str, seed: int) -> None:
     """In the step that ends a match: pay and ends are the old match's, all that is to be seen is the new one's."""
-    options = SHORT.get(game, {})
+    options = short(game, {})
     batch = card_envs.batch(game, 64, seed=seed, **options)
     ends = 0
     for _ in range(600):
@@ -483,7 +484,7 @@ def test_a_given_deck_for_each_deal(game: str, seed: int) -> None:
     cards = list(card_envs.load_game(game).cards)
     orders = [cards, cards[::-1], cards[::2] + cards[1::2]]
     deck = [orders[0], orders[1][:-3], orders[2][:-3]]  # prefixes: three cards lie under them in random order
-    options = {"target": 10_000} if game == "rummy" else {}  # four deals at least
+    options = games.load(game).LONG
     table = card_envs.table(game, seed=seed, deck=deck, **options)
     assert table.state() == card_envs.table(game, seed=seed, deck=deck[0], **options).state()
     copies = [table.clone(), copy.deepcopy(table), pickle.loads(pickle.dumps(table))]
@@ -918,7 +919,7 @@ def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int
     """Cards are conserved, the mover can move, matches end, totals are the sums of the deals."""
     options = short(game, options)
     rules = card_envs.load_game(game)
-    pack = dict(zip(rules.cards, rules.copies))
+    pack, all_cards = dict(zip(rules.cards, rules.copies)), games.load(game).all_cards
     rng = random.Random(f"{seed} {options}")
     for match, eager in enumerate((0.0, 0.7)):
         table = card_envs.table(game, seed=(seed, 0, match), **options)
@@ -929,13 +930,13 @@ def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int
             assert decision < 20_000, f"no end: {story}"
             if decision % 3 == 0:
                 state = table.state()
-                assert dict(CARDS_OF[game](state)) == pack, story
+                assert dict(all_cards(state)) == pack, story
                 assert state["totals"] == sums_of(table), story
                 assert state["deal"] == len(table.deals) + 1, story
                 assert state["winners"] == [], story
                 assert json.loads(json.dumps(state)) == state
         state = table.state()
-        assert dict(CARDS_OF[game](state)) == pack, story
+        assert dict(all_cards(state)) == pack, story
         assert state["deal"] == len(table.deals), story
         assert state["totals"] == sums_of(table), story
         best = (max if rules.score_scale(table.options) > 0 else min)(state["totals"])

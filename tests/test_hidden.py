@@ -12,17 +12,17 @@ import pytest
 import card_envs
 from card_envs import Table
 from card_envs.players import Decisions
-from tests.helpers import CARDS_OF, GAMES, Options, label, play_on, some_options
+from tests import games
+from tests.helpers import GAMES, Options, label, play_on, some_options
 
 SETS = [(game, options) for game in GAMES for options in some_options(game)]
 HIDDEN = ("deck", "hands")  # what somebody may not see of state()
-POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.load_game(game).policies]
 
 
 @pytest.mark.parametrize(("game", "options"), SETS, ids=label)
 def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, seed: int) -> None:
     rng = random.Random(f"{seed} {options}")
-    table = card_envs.table(game, seed=seed, **options)
+    table, all_cards = card_envs.table(game, seed=seed, **options), games.load(game).all_cards
     changed: Counter[str] = Counter()
     for decision, _ in enumerate(play_on(table, rng, eager=0.5)):
         if decision % 5:
@@ -38,7 +38,7 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
                 assert other.action_mask().tobytes() == table.action_mask().tobytes(), story
             assert other.legal_actions(), story
             mine, its = table.state(), other.state()
-            assert CARDS_OF[game](mine) == CARDS_OF[game](its), story
+            assert all_cards(mine) == all_cards(its), story
             assert {key: its[key] for key in mine if key not in HIDDEN} == {
                 key: mine[key] for key in mine if key not in HIDDEN
             }, story
@@ -161,23 +161,3 @@ def test_a_searcher_s_tables_hold_what_its_seat_knows_and_not_the_true_hands(gam
         assert copy.observation(seat).tobytes() == true.observation(seat).tobytes()
         guessed += copy.state()["hands"] == true.state()["hands"]
     assert guessed < 5, f"{guessed} of {batch.size} copies hold the true hands, seed {seed}"
-
-
-@pytest.mark.parametrize(("game", "name"), POLICIES)
-def test_policies_decide_by_what_the_seat_may_know(game: str, name: str, seed: int) -> None:
-    policy = next(policy for policy in card_envs.load_game(game).policies if policy.name == name)
-    parameters = np.array([*policy.defaults.values()], np.float64)
-    for options in some_options(game):
-        batch = card_envs.batch(game, 200, seed=seed, **options)
-        for step in range(60):
-            chosen, again = np.full(batch.size, -1), np.full(batch.size, -1)
-            batch.choose(name, parameters, chosen)
-            assert batch.action_mask[np.arange(batch.size), chosen].all(), f"illegal: {name}, step {step}, {options}"
-            other = batch.clone()
-            other.redeal(other.to_move, step)
-            before = other._states.tobytes()
-            assert before != batch._states.tobytes()
-            other.choose(name, parameters, again)
-            np.testing.assert_array_equal(again, chosen, f"{name} peeks: step {step}, seed {seed}, {options}")
-            assert other._states.tobytes() == before, f"{name} writes into the state"
-            batch.step(batch.sample() if step % 2 else chosen)

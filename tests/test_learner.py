@@ -16,11 +16,11 @@ from card_envs.engine import loops
 from card_envs.envs.gym import gym_id
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
-from tests.helpers import door_options, label, ten_draws
+from tests import games
+from tests.games.pis_yedili import ten_draws
+from tests.helpers import GAMES, door_options, label, quick
 
-GAMES = card_envs.available_games()
 SEED = 20261129
-SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}, "rummy": {"target": 1}}  # options of short matches
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -134,7 +134,7 @@ def test_seats_are_balanced_over_rows_and_take_turns(name):
 def test_forced_choices_are_played_for_the_learner(name):
     rng = np.random.default_rng(SEED)
     asked = {True: 0, False: 0}
-    options = {"pile": "spread"} if name == "rummy" else {}  # a card taken from below the top must be played
+    options = games.load(name).FORCED
     for forced in asked:
         learner = SingleAgentBatch(
             card_envs.load_game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced, **options
@@ -243,7 +243,7 @@ def test_every_game_is_registered(name):
 def test_rows_of_vector_environments_play_like_single_ones(name):
     """Gymnasium's and SB3's row i with seed s is the single environment with seed s + i."""
     n, seed = 5, 40
-    options = {"players": 3, "opponents": "random", **SHORT[name]}
+    options = quick(name, {"players": 3, "opponents": "random"})
     vector = gymnasium.make_vec(gym_name(name), num_envs=n, **options)
     sb3 = CardVecEnv(name, n, seed=seed, **options)
     singles = [gymnasium.make(gym_name(name), **options) for _ in range(n)]
@@ -281,7 +281,7 @@ def test_rows_of_vector_environments_play_like_single_ones(name):
 
 @every_game
 def test_next_step_autoreset_ignores_one_action(name):
-    options = {"players": 2, "opponents": "random", **SHORT[name]}
+    options = quick(name, {"players": 2, "opponents": "random"})
     env = gymnasium.make_vec(gym_name(name), num_envs=3, autoreset_mode="NextStep", **options)
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     same = gymnasium.make_vec(gym_name(name), num_envs=3, **options)
@@ -337,8 +337,8 @@ def test_gymnasium_takes_a_deck_for_each_deal(given):
 
 @every_game
 def test_a_step_after_the_end_asks_for_a_reset(name):
-    options = SHORT[name] | ({"target": 1} if name == "flip7" else {})
-    env = gymnasium.make(gym_name(name), players=2, opponents="random", **options).unwrapped
+    options = quick(name, {"players": 2, "opponents": "random"})
+    env = gymnasium.make(gym_name(name), **options).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
     env.reset(seed=1)

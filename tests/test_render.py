@@ -48,10 +48,6 @@ def play(seed: int, deals: int = 3, **options: Any) -> Iterator[Table]:
     yield table
 
 
-def cards_of(seat: Seat) -> Counter[str]:
-    return Counter(card.name for card in seat.cards)
-
-
 def texts(document: str) -> list[str]:
     """All that an SVG document says, words of cards and their names included."""
     root = ET.fromstring(document.encode())
@@ -59,34 +55,6 @@ def texts(document: str) -> list[str]:
 
 
 # ---- the data
-
-
-@pytest.mark.parametrize(("players", "brutal"), TABLES)
-def test_a_picture_holds_the_whole_table_at_every_step(players: int, brutal: bool) -> None:
-    seed = 100 * players + brutal
-    for table in play(seed, players=players, brutal=brutal):
-        state, where = table.state(), f"seed {seed} after {table.actions}"
-        picture = table.game.picture(state)
-        assert [seat.total for seat in picture.seats] == state["totals"], where
-        assert f"phase {state['phase']}" in picture.facts, where
-        for number, seat in enumerate(picture.seats):
-            assert cards_of(seat) == Counter(state["lines"][number] + state["void"][number]), where
-            assert Counter(card.name for card in seat.cards if card.out) == Counter(state["void"][number]), where
-            badges = {badge.text for badge in seat.badges}
-            assert ("dealer" in badges) == (number == state["dealer"]), where
-            assert ("undealt" in badges) == (number in state["undealt"]), where
-            assert (state["status"][number] in badges) == (not state["over"]), where
-            assert seat.marked == (number == state["to_move"] or number in state["winners"]), where
-        marked = [[n, card.name] for n, seat in enumerate(picture.seats) for card in seat.cards if card.marked]
-        assert marked == ([state["picked"]] if state["picked"] else []), where
-        deck, discard, *in_play = picture.zones
-        assert (deck.size, discard.size) == (len(state["deck"]), len(state["discard"])), where
-        assert sum((Counter({card.name: card.count}) for card in discard.cards), Counter()) == Counter(state["discard"])
-        waiting = [name for action in state["open"] for name in (action["card"], *action["queue"])]
-        given = [state["resolving"]] if state["phase"] == "give" else []
-        assert Counter(card.name for zone in in_play for card in zone.cards) == Counter(waiting + given), where
-        if not state["over"]:
-            assert picture.decision.startswith(f"seat {state['to_move']} to move: "), where
 
 
 @pytest.mark.parametrize("brutal", [False, True])

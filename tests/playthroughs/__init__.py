@@ -16,7 +16,8 @@ import numpy as np
 
 import card_envs
 from card_envs import Table
-from tests.helpers import Options, play_on
+from tests import games
+from tests.helpers import GAMES, Options, play_on
 
 FOLDER = Path(__file__).parent
 SHOWN = 28  # decisions from the beginning, shown in full; of those after them only the actions
@@ -31,29 +32,14 @@ class Playthrough:
     game: str
     options: Options
     seed: int
-    eager: float = 0.4
+    eager: float
 
 
-PLAYTHROUGHS = (
-    Playthrough("flip7_2.txt", "flip7", {"players": 2, "target": 100}, 339),
-    Playthrough("flip7_4_brutal.txt", "flip7", {"players": 4, "brutal": True, "target": 80}, 352),
-    Playthrough("flip7_5_pairs_once.txt", "flip7", {"players": 5, "pair_counts_twice": False, "target": 60}, 182, 0.7),
-    Playthrough("flip7_12.txt", "flip7", {"players": 12, "max_rounds": 2}, 352, 0.6),
-    Playthrough("pis_yedili_2.txt", "pis_yedili", {"players": 2, "deals": 2}, 369, 0.5),
-    Playthrough("pis_yedili_3_keeps_turn.txt", "pis_yedili", {"players": 3, "penalty_keeps_turn": True, "deals": 2}, 286, 0.6),
-    Playthrough("pis_yedili_4.txt", "pis_yedili", {"players": 4}, 290, 0.6),
-    Playthrough("pis_yedili_6_club_lap.txt", "pis_yedili", {"players": 6, "club_lap": True, "deals": 3}, 386, 0.6),
-    Playthrough("rummy_2.txt", "rummy", {"players": 2, "max_deals": 2}, 409, 0.5),
-    Playthrough("rummy_2_universal.txt", "rummy", {"aces": "universal", "settle": "once", "max_deals": 1}, 380, 0.6),
-    Playthrough("rummy_3_rummy500.txt", "rummy", {"players": 3, "variant": "rummy500", "max_deals": 2}, 369, 0.6),
-    Playthrough(
-        "rummy_4_limit_negative.txt",
-        "rummy",
-        {"players": 4, "pile": "spread", "limit": True, "scoring": "negative", "simple": True, "target": 60},
-        350,
-        0.6,
-    ),
-)
+PLAYTHROUGHS = [
+    Playthrough(f"{game}_{name}.txt", game, options, seed, eager)
+    for game in GAMES
+    for name, (options, seed, eager) in games.load(game).PLAYTHROUGHS.items()
+]
 
 
 def transcript(playthrough: Playthrough) -> str:

@@ -1,15 +1,17 @@
 """Flip 7: With a Vengeance, written slowly and plainly from the numbered rules (F1-F45).
 
-A reference to cross-check the fast engine against; it shares no code with it. A match is one coroutine: it runs until
-somebody must decide, yields, and goes on with the action that ``play`` sends in. Every function is a paragraph of the
-rules and quotes their numbers.
+A reference to cross-check the fast engine against; it shares no code with it. Every function is a paragraph of the rules
+and quotes their numbers.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.reference.match import Decisions, Match
+from tests.reference.streams import deck_key, shuffled
 
 NUMBERS = [*(str(n) for n in range(14)), "lucky13", "unlucky7"]
 MODIFIERS = ["-2", "-4", "-6", "-8", "-10", "/2"]
@@ -24,7 +26,6 @@ PACK += Counter(MODIFIERS + ACTIONS + ACTIONS)
 PLAIN = ["deal", "dealer", "to_move", "phase", "totals", "deck", "winners", "truncated", "turn", "lines", "status", "void"]
 OPTIONS = ["players", "brutal", "target", "pair_counts_twice", "max_rounds"]
 
-Decisions = Generator[None, str, None]  # a part of the game that may ask for decisions
 Target = tuple[int, str]  # a card in front of a seat
 
 
@@ -51,7 +52,7 @@ class FlipSeven(Exception):
     """F34: a seat has seven number cards, which ends the round from wherever it is."""
 
 
-class Flip7:
+class Flip7(Match):
     """One match."""
 
     def __init__(
@@ -80,25 +81,12 @@ class Flip7:
         self.giving: str | None = None  # the card that is to be given
         self.picked: Target | None = None  # the first pick of a swap
         self.turn: int | None = None
-        self.to_move: int | None = None
-        self.phase, self.legal = "", list[str]()
-        self.game = self.match()
-        next(self.game)
+        self.begin(self.match())
 
     # ------------------------------------------------------------------ the outside
 
-    def legal_actions(self) -> list[str]:
-        """The legal action strings, sorted; none when the match is over."""
-        return list(self.legal)
-
-    def play(self, action: str) -> None:
-        """Carry out an action; raise ValueError, changing nothing, if it is not legal."""
-        if action not in self.legal:
-            raise ValueError(f"illegal action {action!r}")
-        self.game.send(action)
-
     def state(self) -> dict[str, Any]:
-        """Everything, as DESIGN section 3 describes it."""
+        """Everything, as ``Table.state()`` tells it."""
         picking = self.phase == "pick"
         fours = [entry for entry in self.open if entry.card == "flip_four"]
         return {
@@ -116,12 +104,6 @@ class Flip7:
             "queue": list(fours[-1].queue) if fours else [],
         }
 
-    def ask(self, phase: str, seat: int, legal: list[str]) -> Generator[None, str, str]:
-        """Wait for a decision of a seat."""
-        self.phase, self.to_move, self.legal = phase, seat, sorted(set(legal))
-        action = yield
-        return action
-
     # ------------------------------------------------------------------ match, round, turn
 
     def match(self) -> Decisions:
@@ -133,9 +115,8 @@ class Flip7:
             if max(self.totals) >= self.target or self.deal == self.max_rounds:
                 break
         self.truncated = max(self.totals) < self.target
-        self.phase, self.to_move, self.legal = "over", None, []  # all else stays as it lay at the end
         self.winners = [seat for seat in range(self.players) if self.totals[seat] == max(self.totals)]
-        yield  # for ever: nothing is legal any more
+        yield from self.finish()
 
     def clockwise_after(self, seat: int) -> list[int]:
         """All seats, clockwise, that seat last."""
@@ -251,8 +232,8 @@ class Flip7:
 
     def has_seven(self, line: list[str]) -> bool:
         """F29: seven number cards, or seven values if a pair of 13s is to count once."""
-        found = values(line)
-        return len(found if self.pair_counts_twice else set(found)) >= 7
+        numbers = values(line)
+        return len(numbers if self.pair_counts_twice else set(numbers)) >= 7
 
     def give(self, drawer: int, card: str) -> Decisions:
         """The drawer of an action or modifier gives it to somebody."""
@@ -346,3 +327,16 @@ class Flip7:
         self.lines[second[0]].remove(second[1])
         arrived = [(first[0], second[1]), (second[0], first[1])]
         self.arrive(arrived)
+
+
+def start(identity: tuple[int, int, int], orders: Sequence[list[str]], options: dict[str, Any]) -> Flip7:
+    """The match of an identity, from the given order of the deck or else from its own shuffle."""
+    key, shuffles = deck_key(identity), 0
+    deck = orders[0] if orders else shuffled(canonical([*PACK.elements()]), key, 0)
+
+    def shuffle(pile: list[str]) -> list[str]:
+        nonlocal shuffles
+        shuffles += 1
+        return shuffled(pile, key, shuffles)
+
+    return Flip7(deck, shuffle, **options)
