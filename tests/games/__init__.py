@@ -19,6 +19,7 @@ A module holds
 * ``RANKED_PLAYERS``, ``RANKED_MATCHES``: numbers of players, and matches, by which the default opponent is compared with the
   other built-in players,
 * ``draw_options(rng)``: options for a random match beside the reference, and ``MATCHES``: how many of these are played,
+* ``PICTURE``: options, seed and decisions played of the table in ``.github/<game>.svg``,
 * ``PLAYTHROUGHS``: the name of each transcript in ``tests/playthroughs/`` → its options, its seed and how often a busy
   action is chosen.
 

@@ -24,6 +24,7 @@ CHECK_EVERY = 1
 VERBS = {"play", "draw", "pass", "suit"}
 RANKED_PLAYERS, RANKED_MATCHES = (2, 4, 6), 6000
 QUESTIONS = PHASES
+PICTURE: tuple[dict[str, Any], int, int] = ({"players": 4}, 26, 10)
 PLAYTHROUGHS: dict[str, tuple[dict[str, Any], int, float]] = {
     "2": ({"players": 2, "deals": 2}, 369, 0.5),
     "3_keeps_turn": ({"players": 3, "penalty_keeps_turn": True, "deals": 2}, 286, 0.6),
