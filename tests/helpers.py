@@ -45,7 +45,7 @@ def some_options(name: str) -> list[Options]:
     return [{"players": counts[i % len(counts)], **sets[i % len(sets)]} for i in range(max(len(counts), len(sets)))]
 
 
-def door_options(name: str) -> list[Options]:
+def kit_options(name: str) -> list[Options]:
     """What the test kits of PettingZoo and Gymnasium run with: 2, 3, 4, many and the most players, with every variant."""
     game = card_envs.load_game(name)
     most = game.players[-1]

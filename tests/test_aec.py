@@ -1,4 +1,4 @@
-"""The PettingZoo door: its own test kit, what agents see and are paid, copies, bad input."""
+"""The PettingZoo environments: PettingZoo's own test kit, what agents see and are paid, copies, bad input."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ import card_envs
 from card_envs import IllegalAction, flip7_v0
 from card_envs.envs import aec
 from tests.games.pis_yedili import ten_draws
-from tests.helpers import GAMES, Options, all_options, door_options, label, quick, short, some_options
+from tests.helpers import GAMES, Options, all_options, kit_options, label, quick, short, some_options
 
 REWARDS = ("win", "score", "margin")
 KINDS = ("env", "raw_env")
 KIT_CASES = [(name, options) for name in GAMES for options in all_options(name)]
-DRAWN_CASES = [(name, options) for name in GAMES for options in door_options(name)]
+DRAWN_CASES = [(name, options) for name in GAMES for options in kit_options(name)]
 CASES = [(name, options) for name in GAMES for options in some_options(name)]
 every_kit_case = pytest.mark.parametrize(("name", "options"), KIT_CASES, ids=label)
 every_drawn_case = pytest.mark.parametrize(("name", "options"), DRAWN_CASES, ids=label)
@@ -43,7 +43,7 @@ def pick(mask: Any, rng: random.Random) -> int:
 
 
 def play(env: Any, rng: random.Random, steps: int = 10**6) -> list[int]:
-    """Random legal actions until the match is over or ``steps`` are played; the actions."""
+    """Play random legal actions until the match is over, at most ``steps``, and return them."""
     actions = []
     while len(actions) < steps and not any(env.terminations.values()) and not any(env.truncations.values()):
         actions.append(pick(env.last()[0]["action_mask"], rng))
@@ -52,7 +52,7 @@ def play(env: Any, rng: random.Random, steps: int = 10**6) -> list[int]:
 
 
 def leave(env: Any) -> dict[str, float]:
-    """The last steps of all agents; what each was paid in ``last()``."""
+    """Take the last step of every agent and return what ``last()`` paid each of them."""
     paid = {}
     for agent in env.agent_iter():
         paid[agent] = env.last()[1]
@@ -67,7 +67,7 @@ def assert_same(a: Any, b: Any) -> None:
 # ---- PettingZoo's kit
 
 
-# the two that api_test gives to every Dict observation outside its own list; anything else is an error
+# api_test gives these two warnings for every Dict observation outside its own list; any other warning is an error
 @pytest.mark.filterwarnings(
     "error",
     r"ignore:Observation is not a NumPy array$:UserWarning",
@@ -88,7 +88,7 @@ def test_the_kit_of_pettingzoo(name: str, options: Options, kind: str) -> None:
 @pytest.mark.filterwarnings("error")
 @every_drawn_case
 def test_the_render_kit_of_pettingzoo(name: str, options: Options) -> None:
-    """Pixels are the drawing that the mode ``svg`` returns, and slow: one option set for each number of players has them."""
+    """Pixels show the drawing of the mode ``svg`` and are slow: one option set for each number of players is enough."""
 
     def make_to_draw(render_mode: str) -> Any:
         env = make(name, render_mode=render_mode, **options)
@@ -152,7 +152,7 @@ def test_what_was_handed_out_stays_as_it_was(name: str, seed: int) -> None:
     env.reset(seed=seed)
     kept = [(env.last(), env.observe("player_2"), env.rewards, env.terminations, env.truncations)]
     copies = copy.deepcopy(kept)
-    kept[0][0][4]["mine"] = copies[0][0][4]["mine"] = "written by whoever got it"
+    kept[0][0][4]["mine"] = copies[0][0][4]["mine"] = "written by the caller"
     mover = env.agent_selection
     play(env, random.Random(seed), 1)
     assert env.infos[mover] == {}
@@ -181,7 +181,7 @@ def test_spaces_are_the_game_s(name: str) -> None:
 
 
 def expected_returns(reward: str, scale: float, deals: list[list[int]], totals: list[int]) -> list[float]:
-    """What each seat is to get for a match, from its deals: written from the definition of the rewards."""
+    """What each seat gets for a match, computed from its deals by the definition of the rewards."""
     n = len(totals)
     if reward == "win":
         best = max(totals) if scale > 0 else min(totals)
@@ -310,7 +310,7 @@ def test_reset_takes_a_deck_for_each_deal() -> None:
     play(env, random.Random(1), 20)
     for _ in range(20):
         table.play("draw")
-    assert table.state()["hands"][0] == sorted(decks[2][4:42:6], key=cards.index)  # seat 2 is dealt to first
+    assert table.state()["hands"][0] == sorted(decks[2][4:42:6], key=cards.index)  # seat 2 gets the first card
     assert env.render() == str(table)
 
 
@@ -371,7 +371,7 @@ def test_copies_go_on_the_same_way_and_alone(name: str, options: Options, kind: 
             env.step(None if over else env.action_space(env.agent_selection).sample(observation["action_mask"]))
         return log
 
-    logs = [go_on(one) for one in [*copies, env]]  # the original last: it must not have noticed
+    logs = [go_on(one) for one in [*copies, env]]  # the original comes last and must not have changed meanwhile
     assert_same(logs[0], logs[2])
     assert_same(logs[1], logs[2])
 
@@ -414,7 +414,7 @@ def test_the_refusal_names_the_action_the_mover_and_the_legal_ones() -> None:
 def test_env_ends_the_match_at_an_illegal_action(name: str, reward: str, seed: int) -> None:
     start = make(name, reward=reward)
     start.reset(seed=seed)
-    while start._finished[0] == 0:  # a deal is scored: with score and margin something was paid before
+    while start._finished[0] == 0:  # until a deal is scored, so that score and margin have paid something
         play(start, random.Random(seed), 1)
     owed = dict(start._cumulative_rewards)
     mover = start.agent_selection
@@ -545,7 +545,7 @@ def test_pictures_without_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_names_and_registration(name: str) -> None:
     game = card_envs.load_game(name)
     aec.register()
-    aec.register()  # no warning that an id is overridden
+    aec.register()  # this must not warn that an id is overridden
     env = pettingzoo.make("aec", f"card_envs/{name}-v{game.version}", players=game.players[0], reward="margin")
     assert type(env) is type(make(name))
     assert len(env.possible_agents) == game.players[0]

@@ -1,4 +1,4 @@
-"""The engine under every game: one source run two ways, rows that depend on their identity alone, bad input refused."""
+"""The engine: rules interpreted and compiled, rows that depend on nothing but their identity, refusal of bad input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ every_set = pytest.mark.parametrize(("game", "options"), SETS, ids=label)
 
 
 def assert_equal(a: Batch, b: Batch, story: object = "", rows: Any = slice(None), others: Any = slice(None)) -> None:
-    """The same to see, and the same states, in ``rows`` of one batch and ``others`` of the other."""
+    """Assert that ``rows`` of one batch and ``others`` of another have the same outputs and the same states."""
     for name in OUTPUT:
         np.testing.assert_array_equal(getattr(a, name)[rows], getattr(b, name)[others], f"{name} {story}")
     assert a._states[rows].tobytes() == b._states[others].tobytes(), f"states {story}"
@@ -189,7 +189,7 @@ def test_matches_of_a_seed_differ(game: str) -> None:
 
 @every_game
 def test_auto_reset(game: str, seed: int) -> None:
-    """In the step that ends a match: pay and ends are the old match's, all that is to be seen is the new one's."""
+    """In the step that ends a match, rewards and ends belong to the old match and everything else to the new one."""
     options = short(game, {})
     batch = card_envs.batch(game, 64, seed=seed, **options)
     ends = 0
@@ -471,7 +471,7 @@ def test_a_given_deck_is_dealt_and_the_next_match_has_its_own(game: str) -> None
 
 
 def to_deal(table: Table, number: int, rng: random.Random) -> Table:
-    """The table, played on to the beginning of a deal."""
+    """Play on to the beginning of a deal."""
     for _ in play_on(table, rng, eager=0.5):
         if table.state()["deal"] == number:
             break
@@ -480,7 +480,7 @@ def to_deal(table: Table, number: int, rng: random.Random) -> Table:
 
 @pytest.mark.parametrize("game", [game for game in GAMES if card_envs.load_game(game).shuffles_every_deal])
 def test_a_given_deck_for_each_deal(game: str, seed: int) -> None:
-    """The second and the third order are those of these deals, in copies and records too; the fourth deal has its own."""
+    """The second and the third deal have the second and the third order, in copies and records too; the fourth is shuffled."""
     cards = list(card_envs.load_game(game).cards)
     orders = [cards, cards[::-1], cards[::2] + cards[1::2]]
     deck = [orders[0], orders[1][:-3], orders[2][:-3]]  # prefixes: three cards lie under them in random order
@@ -584,7 +584,7 @@ def test_a_redealt_table_records_its_state(game: str, seed: int) -> None:
         pass
     again = card_envs.replay(through_json(table.record()))
     assert again.state() == table.state()
-    for action in play_on(table, rng):  # the shuffles to come are the same as well
+    for action in play_on(table, rng):  # the shuffles to come are the same too
         again.play(action)
     assert again.state() == table.state()
 
@@ -669,7 +669,7 @@ def test_a_corrupted_start_is_refused(game: str) -> None:
 
 @every_game
 def test_a_changed_byte_of_a_start_is_refused_or_harmless(game: str, seed: int) -> None:
-    """Whatever state passes the check plays on, interpreted (where an index out of bounds would raise), to the end."""
+    """Every state that passes the check can be played on. Interpreted, an index out of bounds would raise."""
     rng = random.Random(seed)
     accepted = 0
     for number in range(300):
@@ -704,7 +704,7 @@ def test_a_changed_byte_of_a_start_is_refused_or_harmless(game: str, seed: int) 
 
 
 def replaced(function: types.FunctionType, **names: Any) -> types.FunctionType:
-    """The same function among other globals."""
+    """The same function with other globals."""
     return types.FunctionType(function.__code__, {**function.__globals__, **names}, function.__name__)
 
 
@@ -712,17 +712,17 @@ def test_the_digest_follows_helpers_and_constants() -> None:
     space: dict[str, Any] = {"LIMIT": 3}
     source = "def helper(s):\n    return s + 1\n\ndef rule(s):\n    return helper(s) * LIMIT\n"
 
-    def digest_of(text: str, **names: Any) -> str:
+    def compute_digest(text: str, **names: Any) -> str:
         scope = {**space, **names}
         exec(compile(text, "rules.py", "exec"), scope)
         return compiled.digest((scope["rule"],))
 
     same_code = source.replace("def helper", "\n\n# a comment\ndef helper").replace("s + 1\n", "s + 1  # why\n")
-    assert digest_of(source) == digest_of(same_code)
-    assert digest_of(source) != digest_of(source.replace("s + 1", "s + 2"))
-    assert digest_of(source) != digest_of(source.replace("s + 1", "s - 1"))
-    assert digest_of(source) != digest_of(source, LIMIT=4)
-    assert digest_of(source, LIMIT=np.array([1, 2])) != digest_of(source, LIMIT=np.array([1, 3]))
+    assert compute_digest(source) == compute_digest(same_code)
+    assert compute_digest(source) != compute_digest(source.replace("s + 1", "s + 2"))
+    assert compute_digest(source) != compute_digest(source.replace("s + 1", "s - 1"))
+    assert compute_digest(source) != compute_digest(source, LIMIT=4)
+    assert compute_digest(source, LIMIT=np.array([1, 2])) != compute_digest(source, LIMIT=np.array([1, 3]))
 
 
 @every_game
@@ -735,7 +735,7 @@ def test_the_digest_of_a_game_changes_with_any_rule_that_it_calls(game: str) -> 
     for name in helpers:
         assert compiled.digest((replaced(step, **{name: lambda s: s}),)) != plain, name
         inner = step.__globals__[name]
-        for deeper in inner.__code__.co_names:  # a helper of a helper, often of another module
+        for deeper in inner.__code__.co_names:  # a helper of a helper, often in another module
             if isinstance(inner.__globals__.get(deeper), types.FunctionType):
                 other = replaced(inner, **{deeper: lambda s: s})
                 assert compiled.digest((replaced(step, **{name: other}),)) != plain, (name, deeper)
@@ -821,7 +821,7 @@ def test_action_strings_and_indices_are_inverse(game: str, options: dict[str, An
 
 
 def pay(kind: str, table: Table, seat: int) -> float:
-    """What a seat earns in a whole match, from its totals and the scores of its deals."""
+    """What a seat earns in a whole match, computed from its total and the scores of its deals."""
     players, totals = table.players, table.scores
     scale = card_envs.load_game(table.game.name).score_scale(table.options)
     if kind == "win":
@@ -874,7 +874,7 @@ def test_rewards_sum_to_what_the_scores_say(game: str, options: dict[str, Any], 
     ],
 )
 def test_winners_share(totals: list[int], scale: float, expected: list[float]) -> None:
-    """k winners of n: (n-k)/(k(n-1)) each, the others -1/(n-1); where scores are penalties the lowest wins."""
+    """Each of k winners of n players gets (n-k)/(k(n-1)), the others -1/(n-1); if scores are penalties, the lowest wins."""
     row = types.SimpleNamespace(players=len(totals), totals=totals)
     rewards = np.zeros(len(totals))
     loops.pay_win(row, scale, rewards)
@@ -883,7 +883,7 @@ def test_winners_share(totals: list[int], scale: float, expected: list[float]) -
 
 @every_set
 def test_an_episode_of_one_deal(game: str, options: dict[str, Any], seed: int) -> None:
-    """episode="deal": the first deal of the match of that identity, ranked by its scores; the next from a new deck."""
+    """With episode="deal" only the first deal of a match is played; it is ranked by its scores, and a new deck follows."""
     batch = card_envs.batch(game, 8, seed=seed, episode="deal", **options)
     tables = [card_envs.table(game, seed=(seed, row, 0), **options) for row in range(8)]
     waiting = set(range(8))
@@ -910,13 +910,13 @@ def test_an_episode_of_one_deal(game: str, options: dict[str, Any], seed: int) -
 # ---- invariants
 
 
-def sums_of(table: Table) -> list[int]:
+def sum_deals(table: Table) -> list[int]:
     return [sum(deal[seat] for deal in table.deals) for seat in range(table.players)]
 
 
 @pytest.mark.parametrize(("game", "options"), ALL_SETS, ids=label)
 def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int) -> None:
-    """Cards are conserved, the mover can move, matches end, totals are the sums of the deals."""
+    """Cards are conserved, the mover can move, matches end and totals are the sums of the deals."""
     options = short(game, options)
     rules = card_envs.load_game(game)
     pack, all_cards = dict(zip(rules.cards, rules.copies)), games.load(game).all_cards
@@ -931,14 +931,14 @@ def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int
             if decision % 3 == 0:
                 state = table.state()
                 assert dict(all_cards(state)) == pack, story
-                assert state["totals"] == sums_of(table), story
+                assert state["totals"] == sum_deals(table), story
                 assert state["deal"] == len(table.deals) + 1, story
                 assert state["winners"] == [], story
                 assert json.loads(json.dumps(state)) == state
         state = table.state()
         assert dict(all_cards(state)) == pack, story
         assert state["deal"] == len(table.deals), story
-        assert state["totals"] == sums_of(table), story
+        assert state["totals"] == sum_deals(table), story
         best = (max if rules.score_scale(table.options) > 0 else min)(state["totals"])
         assert state["winners"] == [seat for seat, total in enumerate(state["totals"]) if total == best], story
 
@@ -950,7 +950,7 @@ def test_invariants_of_random_play(game: str, options: dict[str, Any], seed: int
 @pytest.mark.parametrize("interpreted", [False, True])
 @pytest.mark.parametrize("game", GAMES)
 def test_a_rollout_is_the_match_played_on(game: str, interpreted: bool, until: str, seed: int) -> None:
-    """Step by step, with the choices of ``choose`` from the same streams, rewards added up to the end."""
+    """Its values are those of a match played on step by step with the same choices, rewards added up to the end."""
     its = card_envs.load_game(game)
     policy = resolve(its.default_opponent, its)
     assert isinstance(policy, BuiltIn)
@@ -1017,7 +1017,7 @@ def test_bad_rollouts_change_nothing(seed: int) -> None:
 
 
 def test_functions_of_one_factory_have_names_of_their_own() -> None:
-    """By its name machine code is linked, wherever it was compiled."""
+    """Machine code is linked by name, whichever process compiled it."""
 
     def factory(number: int) -> Callable[[], int]:
         def made() -> int:
@@ -1060,14 +1060,14 @@ for name in sys.argv[2:]:
 
 @pytest.mark.parametrize(("game", "names"), [("flip7", ["count", "sum"]), ("pis_yedili", ["keepjack", "full"])])
 def test_policies_compiled_by_different_processes_stay_themselves(game: str, names: list[str], tmp_path: Path) -> None:
-    """Each by a process of its own into one cache, then all from there by one: they choose as before."""
+    """Each is compiled by a process of its own into one cache; a process that reads all from there chooses as they did."""
 
     def choices(*names: str) -> list[str]:
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
         command = [sys.executable, "-c", CHOICES, game, *names]
         return subprocess.run(command, env=environment, check=True, capture_output=True, text=True).stdout.splitlines()
 
-    assert choices() == []  # compiles the rules: the others then begin to count their functions at the same number
+    assert choices() == []  # compiles the rules, so that the others begin to count their functions at the same number
     alone = [choices(name)[0] for name in names]
     assert choices(*names) == alone
     assert choices(*reversed(names)) == alone[::-1]

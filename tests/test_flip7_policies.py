@@ -24,19 +24,19 @@ def played(deck: str, *actions: str, totals: Sequence[int] = (), **options: Opti
 
 
 def test_minus_cards_go_to_the_leader() -> None:
-    """Seat 1 shows the 12 – but when seat 2 has 40 points from before, he stands highest."""
+    """Seat 1 shows the 12; but with 40 points from earlier rounds, seat 2 stands highest."""
     assert choices(played("5 12 3 -10", "draw", players=3)) == {"give 1"}
     assert choices(played("5 12 3 -10", "draw", players=3, totals=[0, 0, 40])) == {"give 2"}
 
 
 def test_half_goes_to_the_biggest_sum() -> None:
-    """Seat 1 leads, but half of his 3 is little: /2 goes to the 25 of seat 2."""
+    """Seat 1 leads, but half of a 3 is little: /2 goes to the 25 of seat 2."""
     story = ["draw", "stay", "draw", "draw", "stay", "draw"]
     assert choices(played("5 3 13 9 12 2 /2", *story, players=3, totals=[0, 30, 0])) == {"give 2"}
 
 
 def test_brutal_minus_cards_follow_a_leader_who_has_busted() -> None:
-    """F42: seat 1 has 190 points and has busted; the minus still counts against him."""
+    """F42: seat 1 has 190 points and has busted; the minus still counts."""
     story = ["draw", "draw", "draw", "draw"]
     table = played("5 12 3 6 12 4 -8", *story, players=3, brutal=True, totals=[0, 190, 0])
     assert table.state()["status"][1] == "busted"
@@ -56,7 +56,7 @@ def test_just_one_more_goes_to_a_big_line() -> None:
 
 
 def test_just_one_more_goes_to_the_holder_of_zero() -> None:
-    """It makes him stay with 0 points."""
+    """It makes them stay with 0 points."""
     story = ["draw", "draw", "stay", "draw"]
     assert choices(played("4 0 13 6 12 just_one_more", *story, players=3)) == {"give 1"}
 
@@ -67,7 +67,7 @@ def test_forced_cards_are_given_away(card: str) -> None:
 
 
 def test_steal_never_takes_a_double() -> None:
-    """Seat 0 holds a 13: of 13 and 4 he steals the 4."""
+    """Seat 0 holds a 13: of 13 and 4 they steal the 4."""
     table = played("13 13 2 4 steal", *["draw"] * 3, players=2)
     assert choices(table) == {"give 0"}
     table.play("give 0")
@@ -91,14 +91,14 @@ def test_a_steal_that_could_only_bust_is_given_away() -> None:
 
 
 def test_steal_takes_the_highest_that_is_not_held() -> None:
-    """Of 12, 11 and 3 of a player who has stayed the 12; who holds a 12 himself, the 11."""
+    """Of the 12, 11 and 3 of a player who has stayed, they steal the 12, or the 11 if they hold a 12 themselves."""
     story = [*["draw"] * 5, "stay", "draw", "give 0"]
     assert choices(played("5 12 6 11 8 3 1 steal", *story, players=2)) == {"pick 1 12"}
     assert choices(played("12 12 6 11 2 3 1 steal", *story, players=2)) == {"pick 1 11"}
 
 
 def test_swap_busts_the_leader() -> None:
-    """Seat 1 holds 9 and 12: the own 9 for his 12 gives him a second 9. Both picks are made with that in mind."""
+    """Seat 1 holds 9 and 12: swapping a 9 for the 12 gives them a second 9. Both picks are made with that in mind."""
     for name in ("count", "sum", "risk", "ev"):
         table = played("9 9 3 4 12 5 swap", *["draw"] * 4, "give 0", players=3)
         for _ in range(2):
@@ -109,13 +109,13 @@ def test_swap_busts_the_leader() -> None:
 
 
 def test_swap_keeps_what_was_picked_first_in_mind() -> None:
-    """With the 12 of seat 2 for his 9 the leader would bust; but the 5 was picked, and for that his 12 is best."""
+    """The 12 of seat 2 for the 9 would bust the leader; but the 5 was picked, and for it the 12 of the leader is best."""
     table = played("2 9 12 4 12 5 swap", *["draw"] * 4, "give 0", "pick 2 5", players=3)
     assert choices(table) == {"pick 1 12"}
 
 
 def test_swap_dumps_the_zero() -> None:
-    """Zero goes to the leader, for his best card."""
+    """Zero goes to the leader in exchange for their best card."""
     for name in ("count", "sum", "risk", "ev"):
         table = played("0 13 11 12 8 swap", "draw", "draw", "draw", "stay", "draw", "give 0", players=2)
         for _ in range(2):
@@ -131,7 +131,7 @@ def test_discard_takes_the_own_zero() -> None:
 
 
 def test_discard_takes_the_highest_of_the_leader() -> None:
-    """Seats 1 and 2 have stayed: the 12 of the leader, not the 13 of the one behind him, until he leads by earlier points."""
+    """Seats 1 and 2 have stayed: the 12 of the leader goes, not the 13 of seat 2, unless seat 2 leads by earlier points."""
     story = ["draw", "draw", "stay", "draw", "stay", "draw", "give 0"]
     assert choices(played("5 12 13 6 9 2 discard", *story, players=3)) == {"pick 1 12"}
     assert choices(played("5 12 13 6 9 2 discard", *story, players=3, totals=[0, 0, 50])) == {"pick 2 13"}
@@ -177,7 +177,7 @@ def test_a_level_score_is_shared_if_drawing_rather_loses() -> None:
 
 
 def test_zero_must_draw() -> None:
-    """Seat 0 would win by staying, but with Zero he may not."""
+    """Seat 0 would win by staying, but Zero does not allow it."""
     assert choices(played("0 5 13", "draw", "stay", players=2, target=5)) == {"draw"}
 
 

@@ -93,7 +93,7 @@ def test_full_plays_what_the_rest_can_follow() -> None:
 
 
 def test_full_stops_a_next_player_with_two_cards() -> None:
-    """A 7 in danger, else not; an 8 skips him; a 10 turns to the other neighbour only if he holds more."""
+    """A 7 is played in danger only; an 8 skips that player; a 10 turns to the other neighbour only if they hold more."""
     assert [choice(position("7h 4h 4c 4d", "5h", n, 5), "full") for n in (2, 3)] == ["play 7h", "play 4h"]
     assert [choice(position("8h 4h 4c 4d", "5h", n, 5), "full") for n in (2, 3)] == ["play 8h", "play 4h"]
     assert [choice(position("Th 4h 4c 4d", "5h", 2, 5, n), "full") for n in (5, 2)] == ["play Th", "play 4h"]

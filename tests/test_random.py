@@ -1,4 +1,4 @@
-"""The random streams: known answers, exactness, uniformity (chi-square, limits at 1 - 10^-4, fixed seeds)."""
+"""The random streams: known answers, agreement with plain Python, uniformity by chi-square at 1 - 10^-4 with fixed seeds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from card_envs.engine import random as engine
 from tests.reference import streams
 
 U64 = np.uint64
-# uint64 arithmetic wraps by intent
+# uint64 arithmetic wraps around on purpose
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
 

@@ -1,7 +1,6 @@
 """The plain references of tests/reference/ agree with the engine on random matches and in every scenario.
 
-A reference shares no code with the package: what is random in it is drawn there in plain Python, so the decks are compared
-too.
+A reference shares no code with the package. It draws its shuffles in plain Python, so that decks are compared too.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from tests.helpers import GAMES, label, play_on
 from tests.test_scenarios import SCENARIOS
 
 CHUNKS = 32
-STATES_EVERY = 8  # decisions between two comparisons of whole states; legal actions and scores are compared at each
+STATES_EVERY = 8  # whole states are compared at every eighth decision, legal actions and scores at each
 ADAPTERS = {game: games.load(game) for game in GAMES}
 
 
 def follow(table: Table, given: bool = False) -> Any:
-    """The reference at the beginning of the table's match; ``given``: with the decks that the table was given."""
+    """Start the reference of a table's match, with the decks that the table was given if ``given``."""
     orders = [table.order, *table.later_orders] if given else []
     return import_module(f"tests.reference.{table.game.name}").start(table.identity, orders, table.options)
 

@@ -1,4 +1,4 @@
-"""The picture of a table: its data, its text, its SVG, its pixels; most of it with tables of Flip 7."""
+"""Pictures of a table as data, text, SVG and pixels, mostly with tables of Flip 7."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLES = [(players, brutal) for players in range(2, 13) for brutal in (False, Tr
 
 
 def play(seed: int, deals: int = 3, **options: Any) -> Iterator[Table]:
-    """A table at every decision of the first deals of a random match that is keen on drawing."""
+    """Yield a table at every decision of the first deals of a random match in which cards are drawn often."""
     rng = random.Random(seed)
     table = card_envs.table("flip7", seed=seed, **options)
     while not table.is_over and table.state()["deal"] <= deals:
@@ -36,7 +36,7 @@ def play(seed: int, deals: int = 3, **options: Any) -> Iterator[Table]:
 
 
 def texts(document: str) -> list[str]:
-    """All that an SVG document says, words of cards and their names included."""
+    """All texts and titles of an SVG document."""
     root = ET.fromstring(document.encode())
     return [element.text or "" for element in root.iter() if element.tag in (SVG + "text", SVG + "title")]
 
@@ -46,7 +46,7 @@ def texts(document: str) -> list[str]:
 
 @pytest.mark.parametrize("brutal", [False, True])
 def test_the_note_is_what_the_line_would_score_f39_f31_f41(brutal: bool) -> None:
-    """Against the observation's field, which the compiled rules fill."""
+    """It is compared with a field of the observation, which the compiled rules fill."""
     for seed in range(8):
         for table in play(seed, players=5, brutal=brutal):
             if table.is_over:
@@ -174,11 +174,11 @@ def test_pixels_have_one_shape_through_a_match_and_show_each_change(players: int
         assert (frame != following).any()
     height, width, channels = frames[0].shape
     assert (width, channels) == (svg.WIDTH, 3)
-    assert height % 2 == 0  # video encoders want it so
+    assert height % 2 == 0  # video encoders need an even height
 
 
 def test_pixels_show_text_without_any_font_of_the_machine() -> None:
-    """A word alone makes the difference, and system fonts are never asked."""
+    """Two pictures that differ in a single word differ in their pixels, and no font of the system is used."""
     seat = Seat("seat 0", (), (), "", 0)
     one, other = (Picture("title", (), (seat,), (), decision) for decision in ("it is decided", "it is not decided"))
     assert (to_rgb(one) != to_rgb(other)).sum() > 100
@@ -190,7 +190,7 @@ def test_a_french_card_shows_rank_and_suit_and_a_pile_its_top() -> None:
     pile = Zone("pile", size=3, top=queen)
     root = ET.fromstring(to_svg(Picture("cards", (), (seat,), (pile,), "")).encode())
     assert [path.get("fill") for path in root.iter(SVG + "path")] == [svg.INKS["red"]] * 2
-    assert "♥" not in [text.text for text in root.iter(SVG + "text")]  # few fonts have it
+    assert "♥" not in [text.text for text in root.iter(SVG + "text")]  # few fonts have this character
     assert "3 cards, top Qh" in str(Picture("cards", (), (seat,), (pile,), ""))
 
 

@@ -1,4 +1,4 @@
-"""Flip 7's own: the pack, the action space, and observations of rare positions."""
+"""Rules that only Flip 7 has: the pack, the action space, and observations of rare positions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_one_card_too_many(card: str) -> None:
 
 
 def test_action_indices_count_seats_from_the_mover() -> None:
-    """An index means the same for every mover and any number of players: him, his left neighbour, and so on."""
+    """An index means the same for every mover and any number of players: the mover, their left neighbour, and so on."""
     for players in GAME.players:
         for seat in range(players):
             assert GAME.action_index("draw", seat, players) == 0
@@ -104,7 +104,7 @@ def test_p_bust_of_an_empty_deck_counts_the_discard_pile() -> None:
     ],
 )  # fmt: skip
 def test_what_busts(line: list[str], card: str, expected: bool) -> None:
-    """The counting that the observation is checked with, checked itself against the page (F22, F28, F30)."""
+    """The count that observations are checked with agrees with the rules itself (F22, F28, F30)."""
     assert busts(line, card) == expected
 
 

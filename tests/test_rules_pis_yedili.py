@@ -1,4 +1,4 @@
-"""Pis Yedili's own: the deck, the actions, observations of rare positions, ends of deals, states from outside."""
+"""Rules that only Pis Yedili has: the deck, the actions, observations of rare positions, ends of deals, states from outside."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_seven_cards_each(players: int) -> None:
 
 
 def test_every_deal_is_dealt_from_a_deck_of_its_own(seed: int) -> None:
-    """P19: shuffle k is drawn from the match's key and k; the order of the first deal alone is given."""
+    """P19: shuffle k is drawn from the key of the match and k; only the order of the first deal is given."""
     table = card_envs.table("pis_yedili", seed=seed, deck=CARDS)
     orders = []
     for _ in play_on(table, random.Random(seed), eager=0.5):
@@ -92,7 +92,7 @@ def test_strings_that_are_no_actions(string: str) -> None:
 
 
 def test_what_the_cards_count() -> None:
-    """P25, in words; POINTS is what scores are checked with below."""
+    """P25, spelled out; scores are checked with POINTS below."""
     assert POINTS == {
         "2": 2, "3": 3, "4": 4, "5": 5, "6": 6, "7": 20, "8": 8, "9": 9, "T": 10, "J": 25, "Q": 10, "K": 10, "A": 15,
     }  # fmt: skip
@@ -128,7 +128,7 @@ def test_the_observation_after_a_led_jack_and_in_the_choice_of_a_suit() -> None:
 
 
 def test_observations_do_not_tell_two_hands_apart() -> None:
-    """P29: two tables that differ in hidden cards alone look the same to the seat that cannot see them, move by move."""
+    """P29: two tables that differ only in hidden cards look the same, move by move, to the seat that cannot see them."""
     decks = [dealt("6c 2c 9d 3h 4h 5h Kh", other, "Ks Qs Ts") for other in ("7c 2d 3d 4d 5d 6d 8d", "7c 2s 3s 4s 5s 6s 8s")]
     tables = [card_envs.table("pis_yedili", players=2, seed=1, deck=deck) for deck in decks]
     for action in (None, "play 6c", "play 7c", "take"):
@@ -147,7 +147,7 @@ def test_observations_do_not_tell_two_hands_apart() -> None:
 
 
 def endings(table: Table, rng: random.Random, eager: float) -> Iterator[tuple[dict[str, Any], str, list[int]]]:
-    """Of every deal of a match: the state before its last action, that action, the scores."""
+    """Yield, for every deal of a match, the state before its last action, that action and the scores."""
     before, last, finished = table.state(), "", 0
     for action in chain(play_on(table, rng, eager), [""]):
         row = table._row
@@ -160,7 +160,7 @@ def endings(table: Table, rng: random.Random, eager: float) -> Iterator[tuple[di
 
 
 def test_every_end_of_a_deal_in_busy_play(seed: int) -> None:
-    """P23, P24, P25: who scores what at each kind of end, counted anew from the hands as they lay before the last action."""
+    """P23, P24, P25: the scores at each kind of end, counted again from the hands before the last action."""
     rng, ends = random.Random(seed), Counter[str]()
     for match in range(250):
         options = {"players": rng.randint(2, 6), "penalty_keeps_turn": rng.random() < 0.5, "club_lap": rng.random() < 0.5}

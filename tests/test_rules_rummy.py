@@ -1,4 +1,4 @@
-"""Rummy's own: the deck, the actions, known cards, ends of deals, states from outside."""
+"""Rules that only Rummy has: the deck, the actions, known cards, ends of deals, states from outside."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def test_the_hands(players: int) -> None:
 
 
 def sets() -> list[str]:
-    """R12, in words: every three and all four of each rank."""
+    """R12, spelled out: every three and all four cards of each rank."""
     threes = [[rank + suit for suit in SUITS if suit != left] for rank in RANKS for left in [*SUITS, ""]]
     return [f"meld {' '.join(cards)}" for cards in threes]
 
 
 def runs(ladder: str) -> list[str]:
-    """R11, in words: every three or more in a row on a ladder of ranks, no card twice."""
-    found = [ladder[i:j] for i in range(len(ladder)) for j in range(i + 3, len(ladder) + 1) if j - i <= len(RANKS)]
-    return [f"meld {' '.join(rank + suit for rank in ranks)}" for suit in SUITS for ranks in found]
+    """R11, spelled out: three or more cards of a suit in a row on a ladder of ranks, no card twice."""
+    spans = [ladder[i:j] for i in range(len(ladder)) for j in range(i + 3, len(ladder) + 1) if j - i <= len(RANKS)]
+    return [f"meld {' '.join(rank + suit for rank in ranks)}" for suit in SUITS for ranks in spans]
 
 
 def test_the_action_space() -> None:
@@ -107,13 +107,13 @@ def test_every_meld_can_be_laid_by_exactly_one_action(aces: str) -> None:
 
 
 def test_no_meld_but_these(seed: int) -> None:
-    """Of a whole suit and of random hands: the melds offered are those of the lists that the hand holds."""
+    """With a whole suit and with random hands, the melds offered are those of the lists that the hand holds."""
     rng = random.Random(seed)
     for aces in ("low", "universal"):
         every = sets() + runs(RANKS + ("A" if aces == "universal" else ""))
         for number in range(60):
             deck = CARDS[:] if number == 0 else rng.sample(CARDS, 52)
-            if number % 3 == 1:  # dense hands: few ranks or suits
+            if number % 3 == 1:  # dense hands with few ranks or suits
                 deck.sort(key=lambda card: (RANKS.index(card[0]) // 4, rng.random()))
             deck = [card for pair in zip(deck[:13], deck[13:26]) for card in pair] + deck[26:]
             table = card_envs.table("rummy", aces=aces, deck=deck)
@@ -149,7 +149,7 @@ def test_strings_that_are_no_actions(string: str) -> None:
 
 @pytest.mark.parametrize("options", some_options("rummy"), ids=label)
 def test_the_known_cards_are_those_seen_taken(options: Options, seed: int) -> None:
-    """R30: known is what a player took from the pile and holds; it is told again here from the actions alone."""
+    """R30: known cards are those that a player took from the pile and still holds; here they follow from the actions alone."""
     table = card_envs.table("rummy", seed=(seed, 1, 0), **options, max_deals=2)
     known: list[set[str]] = [set() for _ in range(table.players)]
     deal = 1
@@ -172,7 +172,7 @@ SPREAD = [{"players": players, "variant": "rummy500", **more} for players in (2,
 
 @pytest.mark.parametrize("options", SPREAD, ids=label)
 def test_a_redeal_keeps_known_cards_and_leaves_the_mover_a_move(options: Options, seed: int) -> None:
-    """R30, R8: seen from every seat, also by those who know little of the hand that has to play a card."""
+    """R30, R8: this holds from every seat, also for those who know little of the hand that has to play a card."""
     rng = random.Random(f"{seed} {options}")
     musts = others_known = 0
     for match in range(2):
@@ -203,7 +203,7 @@ def test_a_redeal_keeps_known_cards_and_leaves_the_mover_a_move(options: Options
 
 
 def test_observations_do_not_tell_two_hands_apart() -> None:
-    """R30: two tables that differ in hidden cards alone look the same to the seat that cannot see them, move by move."""
+    """R30: two tables that differ only in hidden cards look the same, move by move, to the seat that cannot see them."""
     mine, third = "4c 5c 6c 9c 9d 9h Kd", "2d 3h 5s 7h 8c Td Qd"
     decks = [dealt(mine, other, third, up="7c", stock="Ks") for other in ("2c 3d 5h 7d 8s Tc Qc", "2c 3c 5d 7s 8d Jc Qh")]
     tables = [card_envs.table("rummy", players=3, seed=1, deck=deck) for deck in decks]
@@ -232,7 +232,7 @@ MODES = [
 
 @pytest.mark.parametrize("options", MODES, ids=label)
 def test_no_mask_is_empty_and_every_match_ends(options: Options, seed: int) -> None:
-    """Many matches of one or two deals in lock step, uniform and meld-happy; R5, R6, R8 and R10 at each decision."""
+    """R5, R6, R8 and R10 hold at each decision of many matches, half of them with as many melds as possible."""
     for players in GAME.players:
         batch = card_envs.batch("rummy", 64, seed=seed, players=players, max_deals=1, **options)
         rng = np.random.default_rng(seed)
@@ -259,7 +259,7 @@ def test_no_mask_is_empty_and_every_match_ends(options: Options, seed: int) -> N
 
 @pytest.mark.parametrize("players", GAME.players)
 def test_an_empty_stock_ends_nothing_by_itself(players: int, seed: int) -> None:
-    """R9: the stock is drawn to its end, the last turn played out; then take or end, and never a draw."""
+    """R9: the turn in which the stock runs out is played to its end; after that a turn begins with take or end."""
     table = card_envs.table("rummy", players=players, seed=seed, max_deals=1)
     rng = random.Random(seed)
     while table.state()["deck"]:
@@ -279,7 +279,7 @@ def test_an_empty_stock_ends_nothing_by_itself(players: int, seed: int) -> None:
 
 
 def scored(options: Options, hands: list[list[str]], points: list[int]) -> list[int]:
-    """R22–R28, in words."""
+    """The scores of a deal by R22 to R28."""
     sums = [sum(worth(card, options) for card in hand) for hand in hands]
     if options["scoring"] == "laid":
         return [laid - held for laid, held in zip(points, sums)]
@@ -302,7 +302,7 @@ ENDED = [
     for aces in ("low", "universal")
 ]
 
-# what each seat holds when the stock has run out; A, K, … in any suit that is free
+# what each seat holds when the stock has run out
 TIES: dict[int, list[tuple[list[str], list[int], list[int]]]] = {
     # (hands, R25 `each`, R25 `once`), aces low
     2: [
@@ -342,7 +342,7 @@ def at_the_end(hands: list[str], **options: Any) -> Table:
 @pytest.mark.parametrize("settle", ["each", "once"])
 @pytest.mark.parametrize(("hands", "each", "once"), [tie for ties in TIES.values() for tie in ties], ids=label)
 def test_the_stock_ran_out_by_hand(hands: list[str], each: list[int], once: list[int], settle: str) -> None:
-    """R25, R26: figures reckoned by hand."""
+    """R25, R26: the figures were computed by hand."""
     table = at_the_end(hands, settle=settle, max_deals=1)
     assert "end" in table.legal_actions()
     table.play("end")
@@ -359,7 +359,7 @@ def test_the_stock_ran_out_by_hand(hands: list[str], each: list[int], once: list
     ],
 )
 def test_values_in_hand_by_hand(aces: str, simple: bool, penalties: list[int]) -> None:
-    """R20, R21, R28: an ace; a nine and a king; two, three and four."""
+    """R20, R21, R28: one seat holds an ace, one a nine and a king, one a two, a three and a four."""
     table = at_the_end(["Ac", "9d Kd", "2h 3h 4h"], scoring="negative", aces=aces, simple=simple, max_deals=1)
     table.play("end")
     assert table.deals == [penalties]
@@ -368,7 +368,7 @@ def test_values_in_hand_by_hand(aces: str, simple: bool, penalties: list[int]) -
 
 @pytest.mark.parametrize("options", ENDED, ids=label)
 def test_every_end_of_a_deal(options: Options, seed: int) -> None:
-    """What each end of a deal scores, counted anew from the table as it lay before the last action."""
+    """What each end of a deal scores, counted again from the table before the last action."""
     rng, ends = random.Random(f"{seed} {options}"), Counter[str]()
     for match in range(4):
         table = card_envs.table("rummy", seed=(seed, 3, match), max_deals=1, target=10_000, **options)

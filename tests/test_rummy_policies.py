@@ -110,7 +110,7 @@ def test_draws_if_the_top_card_makes_none() -> None:
 
 
 def test_takes_the_top_card_that_fits_the_table() -> None:
-    """Seat 0 melds three eights; the fourth, which seat 2 discards, he lays off."""
+    """Seat 0 melds three eights and lays off the fourth, which seat 2 discards."""
     hands = ["8c 8d 8h 3h 5s Js Kh", "2c 4d 6h 9s Tc Qd Ah", "3c 5d 7h 8s Jc Kd 2h"]
     at = table(hands, "4c 6c 7s 9h", "draw", "meld 8c 8d 8h", "discard Kh", "draw", "discard Qd", "draw", "discard 8s")
     assert choices(at) == {"take 8s"}
@@ -141,8 +141,8 @@ def test_greedy_discards_the_dearest_and_guard_keeps_pairs() -> None:
     assert choice(at, "greedy") == "discard Kc"
 
 
-def test_guard_feeds_nobody_what_he_takes() -> None:
-    """Seat 1 took the ten of hearts: the other ten is for him, the queen of spades is not."""
+def test_guard_feeds_nobody_what_they_take() -> None:
+    """Seat 1 took the ten of hearts: another ten would help them, the queen of spades would not."""
     hands = ["Tc Qs 2c 4d 6h 8s Kh", "9c 5d 7h 9s Js Ah 2h", "Ac 3d 5s 7c 9d Jd 4h"]
     start = ["draw", "discard Th", "take Th", "discard 9c", "draw", "discard 3c", "draw"]
     at = table(hands, "5c Th 3c 8d", *start)
@@ -150,8 +150,8 @@ def test_guard_feeds_nobody_what_he_takes() -> None:
     assert choice(at, "guard", keep=0, feed=0) == "discard Tc"
 
 
-def test_pile_takes_a_lower_card_that_he_can_meld() -> None:
-    """Under the jack lies the 8 for his pair: `pile` takes both, `greedy` looks at the top card alone."""
+def test_pile_takes_a_lower_card_that_can_be_melded() -> None:
+    """Under the jack lies the 8 for the pair: `pile` takes both, `greedy` looks at the top card only."""
     hands = ["2c 4d 6h Js Tc Qd Ah", "8c 8d Ac 3h 5s 9s Kh", "3c 5d 7h 6s Jc Kd 2h"]
     at = table(hands, "8h Ts", "draw", "discard Js", variant="rummy500")
     for name in ("pile", "guard", "best"):
@@ -173,7 +173,7 @@ HELD = ["5c 6c 7c Th Jh Qh Ks Kd Kc 2s 4d 8h Ac", "2c 2d 3h 4s 6h 7s 8d 9c 9s Ts
 
 
 def test_best_holds_melds_back_while_nobody_is_about_to_go_out() -> None:
-    """Three melds and five loose cards, at a hand of 13: he waits to go out at once. The others lay down."""
+    """With three melds and five loose cards in a hand of 13, `best` waits to go out at once. The others lay down."""
     at = table(HELD, "3d Jc", "draw")
     assert choice(at, "best", loose=5).startswith("discard ")
     assert choice(at, "best", hold=13).startswith("meld ")

@@ -1,4 +1,4 @@
-"""Training: what is stored is what was acted on, a killed run goes on to the bit, an exported network is torch's."""
+"""Training: what the buffer stores, runs that are killed and resumed, exported networks, the command line."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from stable_baselines3.common.logger import Logger  # noqa: E402
 
 from train import demo, ppo, warm_start  # noqa: E402
 from train.callbacks import Callback  # noqa: E402
-from train.checkpoints import Layers, blank_network, layers_of, load_state, restore_state, save_state  # noqa: E402
+from train.checkpoints import Layers, copy_layers, load_state, make_blank_network, restore_state, save_state  # noqa: E402
 from train.ppo import Plan, Run, app, make_env, make_model, train  # noqa: E402
-from train.settings import FILE, settings_of  # noqa: E402
+from train.settings import FILE, load_settings  # noqa: E402
 from train.warm_start import imitate, watch  # noqa: E402
 
 SMALL = ["n_envs=6", "n_steps=16", "batch_size=32", "n_epochs=2", "hidden=[8, 8]"]
@@ -42,7 +42,7 @@ AGAINST_OTHERS = Run(
     players=2,
     opponents="count3",
     steps=ROLLOUTS * ROLLOUT,
-    settings=[*SMALL, "reward=score"],  # paid in mid-match: there is more to go on from
+    settings=[*SMALL, "reward=score"],  # pays during matches, so that there is more state to go on from
     seed=5,
     evaluate_every=ROLLOUT,
     evaluate_matches=100,
@@ -91,7 +91,7 @@ class Kill(Callback):
 
 
 def assert_same(one: Any, other: Any, where: str) -> None:
-    """Equal to the bit, all the way down."""
+    """Assert that two values are equal to the last bit, with everything in them."""
     assert type(one) is type(other), where
     if isinstance(one, dict):
         assert one.keys() == other.keys(), where
@@ -112,7 +112,7 @@ def assert_same_state(one: Path, other: Path) -> None:
     states = [load_state(path / "state.pt") for path in (one, other)]
     for state in states:
         for match in state["environment"]["finished"]:
-            match[2] = 0.0  # the wall clock
+            match[2] = 0.0  # the time that has passed
     assert_same(*states, "state")
 
 
@@ -132,7 +132,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("at", [1, ROLLOUT + 30, 2 * ROLLOUT, ROLLOUTS * ROLLOUT])
 def test_a_run_that_was_stopped_goes_on_to_the_bit(uninterrupted: dict[str, Path], tmp_path: Path, at: int) -> None:
-    """Weights, optimiser, steps, random states, environments, the best so far: the same as without the stop."""
+    """Weights, optimiser, steps, random states, environments and the best share are the same as without the stop."""
     with pytest.raises(KilledError):
         train(AGAINST_OTHERS, tmp_path, console=QUIET, callbacks=[Kill(at)])
     state = load_state(tmp_path / "state.pt")
@@ -146,7 +146,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(uninterrupted: dict[str, Path
 
 
 def test_a_killed_self_play_run_goes_on_to_the_bit(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
-    """The same with the opponents' network, and a process that SIGKILL ended."""
+    """The same holds in self-play, for a process that was ended by SIGKILL."""
     code = (
         "from pathlib import Path; from tests.test_train import *;"
         f"train(SELF_PLAY, Path({str(tmp_path)!r}), console=QUIET, callbacks=[Kill({2 * ROLLOUT + 50}, process=True)])"
@@ -163,7 +163,7 @@ def test_a_killed_self_play_run_goes_on_to_the_bit(uninterrupted: dict[str, Path
 def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
     uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    """What it has learned by imitation is in its state: nobody is watched again."""
+    """What the agent learned by imitation is in the state of the run, so nobody is watched again."""
     with pytest.raises(KilledError):
         train(WARM, tmp_path, console=QUIET, callbacks=[Kill(at)])
     monkeypatch.setattr(warm_start, "watch", None)
@@ -176,7 +176,7 @@ def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
 def test_a_run_killed_in_its_warm_start_begins_anew(
     uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By --resume, with its own arguments."""
+    """The run goes on by --resume with its own arguments."""
 
     def killed(*arguments: Any, **keywords: Any) -> None:
         raise KilledError
@@ -197,8 +197,8 @@ def test_a_run_killed_in_its_warm_start_begins_anew(
 @pytest.mark.parametrize("decisions", [1, 200])
 @pytest.mark.parametrize("reward", ["win", "score", "margin"])
 def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, decisions: int) -> None:
-    """Against the same matches played step by step through the VecEnv, the returns summed up in plain Python."""
-    plan = Plan.of(Run("flip7", players=3, opponents="random", settings=[*SMALL, f"reward={reward}"]))
+    """They are those of the same matches played step by step through the VecEnv, with returns added up in plain Python."""
+    plan = Plan.from_run(Run("flip7", players=3, opponents="random", settings=[*SMALL, f"reward={reward}"]))
     player = resolve("count3", plan.game, plan.options)
     seeds = np.arange(6) + 70
     env = make_env(plan, plan.opponents)
@@ -238,7 +238,7 @@ def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, de
 
 
 def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --self-play it is the imitated player himself: the agent is about to become him."""
+    """With --self-play the imitated player sits there: the agent is about to become that player."""
     seen = []
 
     def look(learner: Any, player: Any, *rest: Any) -> Any:
@@ -253,7 +253,9 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
 
 
 def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_optimiser_alone() -> None:
-    plan = Plan.of(Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3"))
+    plan = Plan.from_run(
+        Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3")
+    )
     model, _ = make_model(plan)
     model.set_logger(Logger(None, []))
     learner = make_env(plan, plan.opponents).learner
@@ -277,7 +279,7 @@ def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_op
 
 
 def test_the_imitation_is_the_first_checkpoint(tmp_path: Path) -> None:
-    """So the best one is never worse, on the deals that chose it."""
+    """Therefore the best checkpoint is never worse on the deals that chose it."""
     with pytest.raises(KilledError):
         train(WARM, tmp_path, console=QUIET, callbacks=[Kill(1)])
     best, last = (load_player(tmp_path / f"{name}.safetensors") for name in ("best", "last"))
@@ -303,7 +305,7 @@ def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("train.settings.FILE", tmp_path / "settings.toml")
     (tmp_path / "settings.toml").write_text(lines)
     game = card_envs.load_game("flip7")
-    cold, warm = (settings_of(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
+    cold, warm = (load_settings(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
     assert (cold.vf_coef, cold.learning_rate, cold.ent_coef) == (0.2, 0.2, 0.5)
     assert cold.clip_range not in {0.3, 0.4}
     assert (warm.vf_coef, warm.learning_rate, warm.clip_range, warm.ent_coef) == (0.2, 0.3, 0.4, 0.5)
@@ -311,7 +313,7 @@ def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rates_fall_linearly(tmp_path: Path) -> None:
-    """Update k of K has the part (K-k)/K of the learning rate, and the entropy bonus on the line between its two ends."""
+    """Update k of K has (K-k)/K of the learning rate, and the entropy bonus falls linearly from its start to its end."""
     seen = []
 
     class Watch(Callback):
@@ -343,7 +345,7 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
         def _on_rollout_end(self) -> None:
             (player,) = self.training_env.venv.learner._pool.players  # type: ignore[attr-defined]
             seen.append(player)
-            for its, current in zip(flat(player.layers), flat(layers_of(self.model)), strict=True):
+            for its, current in zip(flat(player.layers), flat(copy_layers(self.model)), strict=True):
                 np.testing.assert_array_equal(its, current)
 
     train(SELF_PLAY, tmp_path, console=QUIET, callbacks=[Watch()])
@@ -353,7 +355,7 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
 
 def test_what_is_stored_is_what_was_acted_on() -> None:
     """Observations, masks and actions of the rollout buffer are those that the policy saw and chose, step by step."""
-    model, _ = make_model(Plan.of(AGAINST_OTHERS))
+    model, _ = make_model(Plan.from_run(AGAINST_OTHERS))
     policy, acted = model.policy, []
     forward = policy.forward
 
@@ -369,7 +371,7 @@ def test_what_is_stored_is_what_was_acted_on() -> None:
     assert len(acted) == buffer.buffer_size == 16
 
     def of_step(array: Any, step: int) -> Any:
-        """The buffer is flattened environment by environment once it has been read."""
+        """Once it has been read, the buffer is flattened environment by environment."""
         return array.reshape(6, 16, -1)[:, step]
 
     for step, (observation, mask, action) in enumerate(acted):
@@ -383,12 +385,12 @@ def test_what_is_stored_is_what_was_acted_on() -> None:
 
 @pytest.mark.parametrize("settings", [["activation=tanh"], ["activation=relu", "hidden=[16]"], ["hidden=[]"]], ids=str)
 def test_an_exported_network_is_torchs(settings: list[str]) -> None:
-    """Logits and choices on the observations of play."""
-    plan = Plan.of(Run("flip7", players=3, opponents="random", settings=[*SMALL, *settings], seed=1))
+    """The logits and the choices are the same on observations from play."""
+    plan = Plan.from_run(Run("flip7", players=3, opponents="random", settings=[*SMALL, *settings], seed=1))
     model, _ = make_model(plan)
-    network = blank_network(plan.game, plan.options, plan.settings.hidden, plan.settings.activation)
+    network = make_blank_network(plan.game, plan.options, plan.settings.hidden, plan.settings.activation)
     shapes = [w.shape for w, _ in network.layers]
-    network.layers = layers_of(model)
+    network.layers = copy_layers(model)
     assert [w.shape for w, _ in network.layers] == shapes
     batch = card_envs.batch("flip7", 200, seed=3, players=3)
     for _ in range(20):
@@ -412,23 +414,23 @@ def test_a_state_of_another_run_or_a_pickle_is_refused(tmp_path: Path) -> None:
             return Path.touch, (trace,)
 
     path.write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="no readable state"):
+    with pytest.raises(ValueError, match="not a readable state"):
         load_state(path)
     torch.save({"x": 1}, path)
-    with pytest.raises(ValueError, match="no state of a training run of this version"):
+    with pytest.raises(ValueError, match="not a state of a training run of this version"):
         load_state(path)
     for write in (
         lambda value: path.write_bytes(pickle.dumps(value, protocol=2)),
         lambda value: torch.save({"x": value}, path),
     ):
         write(Payload())
-        with pytest.raises(ValueError, match="no readable state"):
+        with pytest.raises(ValueError, match="not a readable state"):
             load_state(path)
     assert not trace.exists()
-    model, _ = make_model(Plan.of(AGAINST_OTHERS))
+    model, _ = make_model(Plan.from_run(AGAINST_OTHERS))
     model._last_obs, model._last_episode_starts = model.env.reset(), np.ones(6, bool)
     save_state(path, model, None)
-    other, _ = make_model(Plan.of(Run("flip7", players=2, opponents="random", settings=[*SMALL[1:], "n_envs=8"])))
+    other, _ = make_model(Plan.from_run(Run("flip7", players=2, opponents="random", settings=[*SMALL[1:], "n_envs=8"])))
     with pytest.raises(ValueError, match="another game, size or version"):
         restore_state(other, load_state(path))
 
@@ -507,9 +509,9 @@ def refused(result: Any) -> str:
         (["flip7", "--option", "brutal=yes"], "option brutal = 'yes': allowed is true or false"),
         (["flip7", "--option", "brutal"], "option 'brutal': expected is NAME=VALUE"),
         (["flip7", "--players", "3", "--option", "players=4"], "option players is given twice"),
-        (["flip7", "--set", "n_envs"], "--set 'n_envs': expected is NAME=VALUE"),
+        (["flip7", "--set", "n_envs"], "--set 'n_envs': NAME=VALUE is expected"),
         (["flip7", "--opponents", "randm"], "unknown player of flip7 'randm' – did you mean 'random'?"),
-        (["flip7", "--players", "4", "--opponents", "random,random"], "2 are named, allowed are one for all seats, or 3"),
+        (["flip7", "--players", "4", "--opponents", "random,random"], "2 are named; allowed is one for all seats, or 3"),
         (["flip7", "--opponents", "none.safetensors"], "none.safetensors: no readable safetensors file"),
         (["flip7", "--self-play", "--opponents", "random"], "--self-play and --opponents exclude each other"),
         (["flip7", "--warm-start", "randm"], "unknown player of flip7 'randm' – did you mean 'random'?"),
@@ -547,7 +549,9 @@ def test_an_out_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
 
 def test_an_out_that_exists_is_not_overwritten(trained: Path, tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in trained.iterdir()}
-    assert "exists: choose another, or go on with its run by --resume" in refused(invoke(*TINY, "--out", str(trained)))
+    assert "exists: choose another directory, or go on with the run in it by --resume" in refused(
+        invoke(*TINY, "--out", str(trained))
+    )
     assert {path: path.read_bytes() for path in trained.iterdir()} == before
     (tmp_path / "file").touch()
     assert "exists: choose another" in refused(invoke(*TINY, "--out", str(tmp_path / "file")))
@@ -563,14 +567,16 @@ def test_resume_goes_on_with_the_runs_own_arguments(trained: Path) -> None:
 def test_a_broken_state_is_refused(trained: Path) -> None:
     path = trained / "state.pt"
     path.write_bytes(path.read_bytes()[:1000])
-    assert f"{path}: no readable state of a training run" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+    assert f"{path}: this is not a readable state of a training run" in refused(
+        invoke("flip7", "--out", str(trained), "--resume")
+    )
 
 
 def test_broken_arguments_of_a_run_are_refused(trained: Path) -> None:
     for text in ("{", "[]", '{"gam": "flip7"}'):
         (trained / "run.json").write_text(text)
         result = invoke("flip7", "--out", str(trained), "--resume")
-        assert "run.json: these are no arguments of a training run" in refused(result), text
+        assert "run.json: these are not the arguments of a training run" in refused(result), text
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -600,11 +606,11 @@ def test_help_explains_every_argument() -> None:
 
 def test_options_and_settings_are_read_by_their_types() -> None:
     game = card_envs.load_game("flip7")
-    options = Plan.of(Run("flip7", players=5, options=["brutal=True", "target=120"])).options
+    options = Plan.from_run(Run("flip7", players=5, options=["brutal=True", "target=120"])).options
     assert (options["players"], options["brutal"], options["target"]) == (5, True, 120)
-    settings = settings_of(game, ["learning_rate=.5", "hidden=[3]", "activation=relu"])
+    settings = load_settings(game, ["learning_rate=.5", "hidden=[3]", "activation=relu"])
     assert (settings.learning_rate, settings.hidden, settings.activation) == (0.5, [3], "relu")
-    assert isinstance(make_model(Plan.of(AGAINST_OTHERS))[0], MaskablePPO)
+    assert isinstance(make_model(Plan.from_run(AGAINST_OTHERS))[0], MaskablePPO)
 
 
 def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -620,7 +626,7 @@ def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytes
 def test_the_demo_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("demo", "demo-2", "demo-3"):
-        assert demo.free_directory() == Path("runs") / name
-        demo.free_directory().mkdir(parents=True)
-    assert {"random", "count3", "ev"} <= set(Plan.of(demo.RUN).against)
+        assert demo.find_free_directory() == Path("runs") / name
+        demo.find_free_directory().mkdir(parents=True)
+    assert {"random", "count3", "ev"} <= set(Plan.from_run(demo.RUN).against)
     assert ppo.REPORT_MATCHES >= 2000

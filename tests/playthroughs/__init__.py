@@ -20,13 +20,13 @@ from tests import games
 from tests.helpers import GAMES, Options, play_on
 
 FOLDER = Path(__file__).parent
-SHOWN = 28  # decisions from the beginning, shown in full; of those after them only the actions
-LAST = 4  # decisions at the end, shown in full
+SHOWN = 28  # decisions from the beginning that are shown in full; of later ones only the actions are shown
+LAST = 4  # decisions at the end that are shown in full
 
 
 @dataclass(frozen=True)
 class Playthrough:
-    """A match to write down: every decision is a busy one with probability ``eager`` (``play_on``), else a random one."""
+    """A match to write down; ``eager`` is the probability of a busy action (see ``play_on``)."""
 
     file: str
     game: str
@@ -43,7 +43,7 @@ PLAYTHROUGHS = [
 
 
 def transcript(playthrough: Playthrough) -> str:
-    """The match in words: what changed in the state, what a view hides, the observation by field, the legal actions."""
+    """The match in words: changes of the state, what views hide, observations by field, legal actions."""
     game = card_envs.load_game(playthrough.game)
     table = card_envs.table(playthrough.game, seed=playthrough.seed, **playthrough.options)
     match = playthrough.options | {"seed": playthrough.seed}
@@ -53,7 +53,7 @@ def transcript(playthrough: Playthrough) -> str:
         place = f"{field.slice.start}:{field.slice.stop}, shape {list(field.shape)}"
         lines.append(f"  {name} {place}, scale {field.scale:g}, in [{field.low:g}, {field.high:g}]")
     decisions = [(table.clone(), action) for action in play_on(table, random.Random(playthrough.seed), playthrough.eager)]
-    shown: dict[str, Any] = {}  # the state shown last
+    shown: dict[str, Any] = {}  # the state that was shown last
     for number, (before, action) in enumerate(decisions):
         if number < SHOWN or number >= len(decisions) - LAST:
             lines += ["", f"[{number + 1}] seat {before.to_move}", *describe(before, shown), f"  play {action}"]
@@ -67,7 +67,7 @@ def transcript(playthrough: Playthrough) -> str:
 
 
 def describe(table: Table, before: dict[str, Any]) -> list[str]:
-    """The table as it lies now, as far as it has changed."""
+    """The table as it lies now, as far as it differs from the state ``before``."""
     state = table.state()
     changed = {key: value for key, value in state.items() if before.get(key, ...) != value}
     lines = [f"  {key}: {difference(before.get(key), value)}" for key, value in changed.items()]
@@ -91,7 +91,7 @@ def describe(table: Table, before: dict[str, Any]) -> list[str]:
 
 
 def difference(old: Any, new: Any) -> str:
-    """A value in JSON; of a longer list only what left it at the front, or came to its end."""
+    """A value in JSON. Of a list that lost its front or grew at its end, only that change."""
     if isinstance(old, list) and isinstance(new, list):
         gone = len(old) - len(new)
         if 0 < gone < len(old) and old[gone:] == new:

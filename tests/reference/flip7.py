@@ -138,7 +138,7 @@ class Flip7(Match):
                 self.discard += [entry.card, *entry.queue]
             self.open, self.undealt = [], []
         scores = [self.score(seat, flipper) for seat in range(self.players)]
-        if flipper is not None and self.brutal:  # F43: the table lies as it is until he has chosen
+        if flipper is not None and self.brutal:  # F43: the table lies as it is until they have chosen
             action = yield from self.ask("bonus", flipper, [f"bonus {seat}" for seat in range(self.players)])
             seat = int(action.split()[1])
             scores[seat] += 15 if seat == flipper else -15
@@ -173,7 +173,7 @@ class Flip7(Match):
         """F39 and, in Brutal mode, F41, F42, F44; the choice of F43 comes later."""
         line = self.lines[seat]
         minus = sum(int(card) for card in line if card.startswith("-"))
-        if self.status[seat] == "busted":  # F38; F42: only what he was given after the bust lies in his line
+        if self.status[seat] == "busted":  # F38; F42: only what they were given after the bust lies in their line
             return minus
         if "0" in line and seat != flipper:  # F31, F44
             return 0
@@ -278,7 +278,7 @@ class Flip7(Match):
         self.discard.append(card)
 
     def do_just_one_more(self, receiver: int) -> Decisions:
-        """F33: one card, resolved completely; only then he is stayed, unless busted."""
+        """F33: one card, resolved completely; only then have they stayed, unless they busted."""
         yield from self.draw(receiver)
         if self.status[receiver] != "busted":
             self.status[receiver] = "stayed"
@@ -296,7 +296,7 @@ class Flip7(Match):
                 self.discard += queue
                 queue.clear()
                 return
-        while queue:  # he is the drawer of each, whatever becomes of him meanwhile
+        while queue:  # they are the drawer of each, whatever becomes of them meanwhile
             yield from self.give(receiver, queue.pop(0))
 
     def pick(self, receiver: int, choice: list[Target]) -> Generator[None, str, Target]:
@@ -306,7 +306,7 @@ class Flip7(Match):
         return int(seat), card
 
     def do_steal(self, receiver: int) -> Decisions:
-        """F18, F19: another player's card comes into his line."""
+        """F18, F19: another player's card comes into the receiver's line."""
         seat, card = yield from self.pick(receiver, self.targets(receiver, "steal"))
         self.lines[seat].remove(card)
         self.arrive([(receiver, card)])

@@ -139,7 +139,7 @@ class PisYedili(Match):
     # ------------------------------------------------------------------ turns
 
     def lead(self, seat: int) -> Decisions:
-        """P4: while he holds no club he draws; then he plays a club; P5: without any effect."""
+        """P4: while a seat holds no club, it draws; then it plays a club; P5: without any effect."""
         while not (clubs := [card for card in self.hands[seat] if suit_of(card) == "c"]):
             yield from self.ask("lead", seat, ["draw"])
             self.draw(seat)
@@ -160,7 +160,7 @@ class PisYedili(Match):
                 self.draw(seat)
             if not self.penalty_keeps_turn:
                 return self.next_seat(seat)  # P15: taking is the whole turn
-            has_drawn = True  # P15, option: as if he had drawn
+            has_drawn = True  # P15, option: as if they had drawn
         while True:
             plays = self.plays(self.matching(seat))
             if not has_drawn:
@@ -190,7 +190,7 @@ class PisYedili(Match):
             self.suit = action.split()[1]
         elif rank == "7":  # P14
             self.sevens += 1
-        elif rank == "8":  # P20: with two players he is next himself
+        elif rank == "8":  # P20: with two players the same seat is next
             return self.next_seat(self.next_seat(seat))
         elif rank == "T":  # P21
             self.direction = -self.direction

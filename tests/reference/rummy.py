@@ -197,7 +197,7 @@ class Rummy(Match):
     def can_finish(self, seat: int, lay: str) -> bool:
         """R7: a meld or lay-off may leave exactly the barred card only if that card then fits a meld.
 
-        With the limit of R19, too, he may then lay it off: he has just melded, or was allowed to lay off.
+        With the limit of R19, too, the seat may then lay it off: it has just melded, or was allowed to lay off.
         """
         if self.taken is None:
             return True
@@ -263,7 +263,7 @@ class Rummy(Match):
             self.known[seat] += cards  # R30
             if len(cards) == 1:
                 self.taken = card  # R6
-                self.idle += 1  # R10: unless he melds or lays off
+                self.idle += 1  # R10: unless the seat melds or lays off
             else:
                 self.must = card  # R8
         self.hands[seat] = canonical(self.hands[seat] + cards)

@@ -1,4 +1,4 @@
-"""The learner's doors: Gymnasium, its vector environment, Stable-Baselines3, and the core that they share."""
+"""The environments of a single learner: Gymnasium, its vector environments, Stable-Baselines3, and the core they share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
 from tests import games
 from tests.games.pis_yedili import ten_draws
-from tests.helpers import GAMES, door_options, label, quick
+from tests.helpers import GAMES, kit_options, label, quick
 
 SEED = 20261129
 
@@ -34,7 +34,9 @@ def legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
-    """Plays random learners until every row has ended a match; for each: seat, the learner's actions, what he was paid."""
+    """Play random learners until every row has ended a match.
+
+    Returns, for each match, the seat of the learner, their actions, what they were paid and whether the match ended."""
     batch = learner.batch
     matches: dict[tuple[int, ...], list] = {}
     while len({key[loops.ROW] for key, match in matches.items() if match[3]}) < batch.size:
@@ -51,7 +53,7 @@ def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> d
 
 
 def replayed_return(name: str, identity: tuple[int, ...], seat: int, actions: list[int], **arguments) -> float:
-    """The same match on a batch of one: random opponents, the learner's actions from the list; what his seat was paid."""
+    """What the seat of the learner is paid when the same match is played on a batch of one, against random opponents."""
     batch = card_envs.batch(name, 1, seed=0, **arguments)
     batch._settings[loops.AUTO_RESET] = False
     batch.deal(identity)
@@ -80,7 +82,7 @@ def test_rewards_returned_sum_to_the_match_return_of_every_seat(name, players, e
 
 
 def test_skipped_matches_are_counted_with_what_they_paid():
-    # twelve players, one deal a match: now and then Flip Four or Just One More ends a seat's deal before its first turn
+    # with twelve players, Flip Four or Just One More now and then ends the deal of a seat before its first turn
     arguments = {"players": 12, "episode": "deal"}
     learner = SingleAgentBatch(card_envs.load_game("flip7"), 512, opponents="random", seat=11, seed=SEED, **arguments)
     rng = np.random.default_rng(SEED)
@@ -92,10 +94,10 @@ def test_skipped_matches_are_counted_with_what_they_paid():
         paid += outcome.rewards.sum()
         played += (outcome.terminated | outcome.truncated).sum()
     assert skipped > 100
-    # every match that a row has left is either played or skipped, and all pay: their sum is that of all matches' learners
+    # every match that a row has left was either played or skipped, and both kinds pay
     left = learner.batch.identity()[:, loops.MATCH].sum()
     assert played + skipped <= left
-    assert left - (played + skipped) <= 512  # those skipped in reset()
+    assert left - (played + skipped) <= 512  # the matches skipped in reset()
     assert skipped_rewards != 0.0
     total = (paid + skipped_rewards) / (played + skipped)
     assert abs(total) < 4 * np.sqrt(1 / (played + skipped)), SEED
@@ -221,7 +223,7 @@ def test_bad_opponents_are_named(opponents, message):
 # ---- Gymnasium
 
 
-@pytest.mark.parametrize(("name", "options"), [(name, options) for name in GAMES for options in door_options(name)], ids=label)
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name in GAMES for options in kit_options(name)], ids=label)
 def test_gymnasium_and_sb3_check_the_environment(name, options):
     env = gymnasium.make(gym_name(name), opponents="random", **options)
     with warnings.catch_warnings():
@@ -241,7 +243,7 @@ def test_every_game_is_registered(name):
 
 @every_game
 def test_rows_of_vector_environments_play_like_single_ones(name):
-    """Gymnasium's and SB3's row i with seed s is the single environment with seed s + i."""
+    """Row i of a vector environment with seed s plays like a single environment with seed s + i."""
     n, seed = 5, 40
     options = quick(name, {"players": 3, "opponents": "random"})
     vector = gymnasium.make_vec(gym_name(name), num_envs=n, **options)
@@ -326,7 +328,7 @@ def test_gymnasium_takes_a_deck_for_each_deal(given):
     decks = [ten_draws(), ten_draws(), list(reversed(game.cards))]
     env = gymnasium.make("card_envs/PisYedili-v0", players=6, opponents="random", seat=0).unwrapped
     seen, _ = env.reset(seed=7, options={"deck": decks[:given]})
-    for _ in range(10):  # the second deal is ended by seat 1
+    for _ in range(10):  # seat 1 ends the second deal
         seen, *_ = env.step(game.action_index("draw", 0, 6))
     fields = game.observation_fields({"players": 6})
     assert seen[fields["deal"].slice] * fields["deal"].scale == 3
@@ -389,8 +391,8 @@ def test_vecenv_answers_as_sb3_asks(name):
 
 
 @every_game
-def test_doors_hand_out_fresh_arrays(name):
-    """MaskablePPO stores the last observation after the step: a shared buffer would corrupt it silently."""
+def test_every_environment_hands_out_fresh_arrays(name):
+    """MaskablePPO stores the last observation after the step, which a shared buffer would silently corrupt."""
     env = CardVecEnv(name, 2, players=2, opponents="random", seed=1)
     seen = env.reset()
     masks = np.stack(env.env_method("action_masks"))
