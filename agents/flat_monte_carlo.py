@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.table import Table
-from card_envs.players import Decisions, resolve
+from card_envs.players import Decisions, resolve_policy
 from card_envs.players.player import BuiltIn
 
 
@@ -42,9 +42,7 @@ class FlatMonteCarlo:
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         """Choose an action for every decision; those with a single legal action are not searched."""
-        player = resolve(self.policy or decisions.game.default_opponent, decisions.game, decisions.options)
-        if not isinstance(player, BuiltIn):
-            raise ValueError(f"policy = {self.policy!r}: rollouts need a built-in player of {decisions.game.name}")
+        player = resolve_policy(self.policy or decisions.game.default_opponent, decisions.game)
         actions = player.act(decisions)
         searched = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
         if len(searched):

@@ -532,7 +532,7 @@ def test_an_unknown_agent_is_named() -> None:
 
 def test_pictures_without_their_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    env, raw = aec.aec("flip7", __name__)
+    env, raw = aec.make_classes("flip7", __name__)
     assert env.metadata["render_modes"] == ["ansi", "human"]
     with pytest.raises(ValueError, match=r"render_mode 'svg' needs the extra: pip install 'card-envs\[render\]'"):
         raw(render_mode="svg")

@@ -64,7 +64,7 @@ def test_flat_monte_carlo_plays_a_whole_match(name: str, until: str, seed: int) 
         searched += len(table.legal_actions()) > 1
         hidden = table.clone()
         hidden.redeal(table.to_move, int(rng.integers(2**62)))
-        hidden.batch._identity[:], hidden.batch._keys[:] = table.batch._identity, table.batch._keys  # the same decision key
+        hidden.matches.identity[:], hidden.matches.keys[:] = table.matches.identity, table.matches.keys  # the same decision key
         assert player.act(Decisions.at(hidden)).tolist() == [action], f"seed {seed}, {table.actions}"
         table.play(int(action))
     assert searched
@@ -75,7 +75,7 @@ def test_with_all_caution_it_is_its_policy(name: str, seed: int) -> None:
     game = card_envs.load_game(name)
     batch = card_envs.batch(name, 16, players=2, seed=seed)
     batch.step(batch.sample())
-    decisions = Decisions(batch, np.arange(16))
+    decisions = Decisions(batch.matches, np.arange(16))
     cautious = FlatMonteCarlo(10, caution=1e9).act(decisions)
     np.testing.assert_array_equal(cautious, resolve(game.default_opponent, game).act(decisions))
 

@@ -57,7 +57,7 @@ def test_every_match_is_that_of_a_table(name: str, seed: int) -> None:
             table = Table(game, seed=(seed, deal, 0), players=3)
             while table.to_move is not None:
                 player = seated[(table.to_move - rotation) % 3]
-                action = player.act(Decisions(table._batch, np.arange(1)))
+                action = player.act(Decisions.at(table))
                 table.play(int(action[0]))
             for p in range(3):
                 where = f"seed {seed}, deal {deal}, rotation {rotation}, player {p}"

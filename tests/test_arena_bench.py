@@ -25,7 +25,7 @@ from card_envs.arena.run import Threads
 from card_envs.arena.shard import Shard, Task, blocks_of
 from card_envs.cli import app
 from card_envs.players import Decisions, resolve
-from card_envs.players.network import Network, observation_layout, save_network
+from card_envs.players.network import Network, describe_layout, save_network
 from card_envs.players.player import Function
 from tests.arena_players import FAILURES, Failing, First, Uniform
 
@@ -54,7 +54,7 @@ def network(tmp_path: Path) -> str:
     layers = [(rng.normal(size=(b, a)).astype(np.float32), np.zeros(b, np.float32)) for a, b in pairwise(sizes)]
     metadata = {
         "format": "card_envs.network/1", "game": "flip7", "version": 0, "options": options,
-        "observation": observation_layout(game, options), "network": {"activation": "tanh", "actions": sizes[-1]},
+        "observation": describe_layout(game, options), "network": {"activation": "tanh", "actions": sizes[-1]},
         "command": "", "evaluation": {},
     }  # fmt: skip
     file = tmp_path / "net.safetensors"

@@ -130,9 +130,9 @@ def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, seed: int,
 def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
     answers = "fly\n?\n99\n0\ndraw\nquit\n"
     text = run_well("play", "flip7", "--players", "2", "--against", "random", "--seed", str(seed), answers=answers)
-    assert "'fly' is no legal action here" in text
-    assert "'99' is no legal action here" in text
-    assert "'0' is no legal action here" in text
+    assert "'fly' is not a legal action here" in text
+    assert "'99' is not a legal action here" in text
+    assert "'0' is not a legal action here" in text
     assert re.search(r"p_bust \(.+\): seat 0 \d+\.\d%, seat 1 \d+\.\d%", text)
     assert "left unfinished" in text
 

@@ -20,8 +20,8 @@ from typer.testing import CliRunner
 
 import card_envs
 from card_envs.cli import app
-from card_envs.envs.aec import aec_id
-from card_envs.envs.gym import gym_id
+from card_envs.envs.aec import build_aec_id
+from card_envs.envs.gym import build_gym_id
 from card_envs.players import registered_players, resolve
 from tests.helpers import GAMES
 
@@ -151,7 +151,7 @@ def test_commands_exist() -> None:
 def test_every_page_names_what_there_is(name: str) -> None:
     game = card_envs.load_game(name)
     module = importlib.import_module(f"card_envs.{game.id}")
-    pages = [module.env.__doc__, module.raw_env.__doc__, type(gymnasium.make(gym_id(game)).unwrapped).__doc__]
+    pages = [module.env.__doc__, module.raw_env.__doc__, type(gymnasium.make(build_gym_id(game)).unwrapped).__doc__]
     for page in pages:
         for heading in ("Observation Space", "Action Space", "Legal Actions Mask", "Rewards", "Episode End", "Arguments"):
             assert f"\n# {heading}\n" in page
@@ -159,9 +159,9 @@ def test_every_page_names_what_there_is(name: str) -> None:
             assert f"`{field.name}`" in page
         for option in game.options:
             assert f"| `{option.name}` | `{option.default!r}` |" in page
-    assert pettingzoo.make("aec", aec_id(game)).unwrapped.game is game
-    assert aec_id(game) in pages[0]
-    assert gym_id(game) in pages[2]
+    assert pettingzoo.make("aec", build_aec_id(game)).unwrapped.game is game
+    assert build_aec_id(game) in pages[0]
+    assert build_gym_id(game) in pages[2]
 
 
 # ---- notebooks

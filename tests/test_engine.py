@@ -22,7 +22,7 @@ import card_envs
 from card_envs import Batch, IllegalAction, Table
 from card_envs.engine import compiled, loops
 from card_envs.engine.game import Game
-from card_envs.engine.rows import row_class
+from card_envs.engine.rows import open_row
 from card_envs.players import resolve
 from card_envs.players.player import BuiltIn
 from tests import games
@@ -40,8 +40,9 @@ def assert_equal(a: Batch, b: Batch, story: object = "", rows: Any = slice(None)
     """Assert that ``rows`` of one batch and ``others`` of another have the same outputs and the same states."""
     for name in OUTPUT:
         np.testing.assert_array_equal(getattr(a, name)[rows], getattr(b, name)[others], f"{name} {story}")
-    assert a._states[rows].tobytes() == b._states[others].tobytes(), f"states {story}"
+    assert a.matches.states[rows].tobytes() == b.matches.states[others].tobytes(), f"states {story}"
     np.testing.assert_array_equal(a.identity()[rows], b.identity()[others], f"identity {story}")
+    np.testing.assert_array_equal(a.decisions()[rows], b.decisions()[others], f"decisions {story}")
 
 
 def advance(batch: Batch, steps: int) -> Batch:
@@ -51,7 +52,7 @@ def advance(batch: Batch, steps: int) -> Batch:
 
 
 def kept(batch: Batch) -> dict[str, Any]:
-    return {name: getattr(batch, name).copy() for name in OUTPUT} | {"states": batch._states.tobytes()}
+    return {name: getattr(batch, name).copy() for name in OUTPUT} | {"states": batch.matches.states.tobytes()}
 
 
 def same(a: dict[str, Any], b: dict[str, Any]) -> bool:
@@ -86,7 +87,7 @@ def test_interpreted_equals_compiled(game: str, options: dict[str, Any], reward:
 def test_interpreted_rows_refuse_what_does_not_fit(game: str) -> None:
     """Interpreted runs check what compiled ones cannot: values that leave a field's range, indices out of bounds."""
     states = np.zeros(1, card_envs.load_game(game).state_dtype)
-    row: Any = row_class(states.dtype)(states, 0)  # type: ignore[call-arg]
+    row: Any = open_row(states)
     with pytest.raises(ValueError, match=r"int8|format"):
         row.to_move = 200
     with pytest.raises(IndexError):
@@ -124,7 +125,7 @@ def test_a_row_is_the_table_of_its_identity(game: str, options: dict[str, Any], 
                 matches += 1
                 s, r, m = table.identity
                 tables[row] = card_envs.table(game, seed=(s, r, m + 1), **options)
-                assert tuple(batch.identity()[row]) == (s, r, m + 1, 0)
+                assert (*batch.identity()[row], batch.decisions()[row]) == (s, r, m + 1, 0)
     assert matches >= len(rows)
 
 
@@ -153,9 +154,9 @@ def test_reset_without_a_seed_goes_on_to_the_next_match(game: str) -> None:
     batch = card_envs.batch(game, 3, seed=9)
     batch.step(batch.sample())
     batch.reset()
-    assert batch.identity().tolist() == [[9, 0, 1, 0], [9, 1, 1, 0], [9, 2, 1, 0]]
+    assert batch.identity().tolist() == [[9, 0, 1], [9, 1, 1], [9, 2, 1]]
     batch.reset(4)
-    assert batch.identity().tolist() == [[4, 0, 0, 0], [4, 1, 0, 0], [4, 2, 0, 0]]
+    assert batch.identity().tolist() == [[4, 0, 0], [4, 1, 0], [4, 2, 0]]
     assert not batch.rewards.any()
     assert not batch.terminated.any()
 
@@ -164,7 +165,7 @@ def test_reset_without_a_seed_goes_on_to_the_next_match(game: str) -> None:
 def test_an_array_of_seeds_gives_each_row_its_own(game: str) -> None:
     """Row i is dealt (seeds[i], 0, 0), which is how Gymnasium's seed + i comes in."""
     batch = card_envs.batch(game, 3, seed=np.array([5, 7, 5]))
-    assert batch.identity().tolist() == [[5, 0, 0, 0], [7, 0, 0, 0], [5, 0, 0, 0]]
+    assert batch.identity().tolist() == [[5, 0, 0], [7, 0, 0], [5, 0, 0]]
     alone = card_envs.batch(game, 1, seed=7)
     assert_equal(batch, alone, rows=slice(1, 2))
     assert_equal(batch, batch, rows=slice(0, 1), others=slice(2, 3))
@@ -204,14 +205,14 @@ def test_auto_reset(game: str, seed: int) -> None:
         assert batch.action_mask.any(axis=1).all()
         for row in np.flatnonzero(over):
             ends += 1
-            s, r, m, _ = before.identity()[row]
-            old = Table.of_row(before, int(row))
+            s, r, m = before.identity()[row]
+            old = Table.from_row(before.matches, int(row))
             old.play(int(actions[row]))
             assert old.is_over
             np.testing.assert_array_equal(batch.rewards[row], old.rewards)
             np.testing.assert_array_equal(batch.final_observation[row], old.observation(int(movers[row])))
             new = card_envs.table(game, seed=(int(s), int(r), int(m) + 1), **options)
-            assert batch._states[row : row + 1].tobytes() == new._batch._states.tobytes()
+            assert batch.matches.states[row : row + 1].tobytes() == new.matches.states.tobytes()
             np.testing.assert_array_equal(batch.observation[row], new.observation(new.to_move or 0))
             np.testing.assert_array_equal(batch.action_mask[row], new.action_mask())
     assert ends >= 64
@@ -301,7 +302,7 @@ def test_redeal_in_bulk_depends_on_seed_and_row_alone(game: str) -> None:
     two.redeal(two.to_move, 6)
     other.redeal(other.to_move, 7)
     assert_equal(one, two)
-    assert one._states.tobytes() not in (other._states.tobytes(), batch._states.tobytes())
+    assert one.matches.states.tobytes() not in (other.matches.states.tobytes(), batch.matches.states.tobytes())
     part = batch.gather([0, 1])
     part.redeal(part.to_move, 6)
     assert_equal(part, one, others=[0, 1])
@@ -437,7 +438,7 @@ def test_bad_seeds(game: str) -> None:
         with pytest.raises(ValueError, match="seed"):
             batch.reset(bad)  # type: ignore[arg-type]
         assert same(before, kept(batch)), bad
-    assert batch.identity().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0]]
+    assert batch.identity().tolist() == [[1, 0, 0], [1, 1, 0]]
     card_envs.table(game, seed=2**63 - 1)
     batch.reset(np.int32(3))
 
@@ -715,7 +716,7 @@ def test_the_digest_follows_helpers_and_constants() -> None:
     def compute_digest(text: str, **names: Any) -> str:
         scope = {**space, **names}
         exec(compile(text, "rules.py", "exec"), scope)
-        return compiled.digest((scope["rule"],))
+        return compiled.hash_code((scope["rule"],))
 
     same_code = source.replace("def helper", "\n\n# a comment\ndef helper").replace("s + 1\n", "s + 1  # why\n")
     assert compute_digest(source) == compute_digest(same_code)
@@ -728,17 +729,17 @@ def test_the_digest_follows_helpers_and_constants() -> None:
 @every_game
 def test_the_digest_of_a_game_changes_with_any_rule_that_it_calls(game: str) -> None:
     step = card_envs.load_game(game).step
-    plain = compiled.digest((step,))
-    assert compiled.digest((replaced(step),)) == plain
+    plain = compiled.hash_code((step,))
+    assert compiled.hash_code((replaced(step),)) == plain
     helpers = [name for name in step.__code__.co_names if isinstance(step.__globals__.get(name), types.FunctionType)]
     assert helpers
     for name in helpers:
-        assert compiled.digest((replaced(step, **{name: lambda s: s}),)) != plain, name
+        assert compiled.hash_code((replaced(step, **{name: lambda s: s}),)) != plain, name
         inner = step.__globals__[name]
         for deeper in inner.__code__.co_names:  # a helper of a helper, often in another module
             if isinstance(inner.__globals__.get(deeper), types.FunctionType):
                 other = replaced(inner, **{deeper: lambda s: s})
-                assert compiled.digest((replaced(step, **{name: other}),)) != plain, (name, deeper)
+                assert compiled.hash_code((replaced(step, **{name: other}),)) != plain, (name, deeper)
 
 
 def test_each_loop_is_named_by_game_and_digest() -> None:
@@ -802,7 +803,7 @@ def test_the_mask_is_padded_with_zeros(game: str) -> None:
     batch = advance(card_envs.batch(game, 32, seed=1), 50)
     assert batch.action_mask.shape == (32, card_envs.load_game(game).num_actions(batch.players))
     assert set(np.unique(batch.action_mask)) == {0, 1}
-    assert not batch._mask[:, batch.num_actions :].any()
+    assert not batch.matches.mask[:, batch.num_actions :].any()
 
 
 @every_set
@@ -902,9 +903,9 @@ def test_an_episode_of_one_deal(game: str, options: dict[str, Any], seed: int) -
                 for seat, score in enumerate(scores):
                     same_for_all = len(set(scores)) == 1
                     assert (batch.rewards[row, seat] > 0) == (score == won and not same_for_all)
-                assert tuple(batch.identity()[row]) == (seed, row, before[row, loops.MATCH] + 1, 0)
-                assert int(batch._states["deal"][row]) == 1
-                assert not batch._states["totals"][row].any()
+                assert (*batch.identity()[row], batch.decisions()[row]) == (seed, row, before[row, loops.MATCH] + 1, 0)
+                assert int(batch.matches.states["deal"][row]) == 1
+                assert not batch.matches.states["totals"][row].any()
 
 
 # ---- invariants
@@ -964,13 +965,13 @@ def test_a_rollout_is_the_match_played_on(game: str, interpreted: bool, until: s
     values = rolled.rollout(actions, policy.policy.name, policy.parameters, until=until)
     for row in range(6):
         one = start.gather([row])
-        finished, paid = int(one._states["finished"][0]), np.zeros(3)
+        finished, paid = int(one.matches.states["finished"][0]), np.zeros(3)
         action = actions[row : row + 1]
         while True:
             one.step(action)
             paid += one.rewards[0]
             ended = bool(one.terminated[0] or one.truncated[0])
-            if ended or (until == "deal" and one._states["finished"][0] != finished):
+            if ended or (until == "deal" and one.matches.states["finished"][0] != finished):
                 break
             action = np.empty(1, np.int64)
             one.choose(policy.policy.name, policy.parameters, action)
@@ -994,7 +995,7 @@ def test_rollouts_draw_from_the_seeds_given(game: str, seed: int) -> None:
 
 def test_bad_rollouts_change_nothing(seed: int) -> None:
     batch = card_envs.batch("flip7", 3, seed=seed)
-    before, actions = batch._states.tobytes(), batch.sample()
+    before, actions = batch.matches.states.tobytes(), batch.sample()
     with pytest.raises(IllegalAction, match="illegal action in row 1"):
         batch.rollout([0, batch.num_actions, 0])
     with pytest.raises(ValueError, match="unknown until 'round'"):
@@ -1010,7 +1011,7 @@ def test_bad_rollouts_change_nothing(seed: int) -> None:
     ):
         with pytest.raises(ValueError, match=r"ev takes 3 parameters \(card, chase, rush\)"):
             call()
-    assert batch._states.tobytes() == before
+    assert batch.matches.states.tobytes() == before
 
 
 # ---- compiled code of several processes
@@ -1040,8 +1041,8 @@ def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
     names: dict[tuple[str, str], str] = {}
     for loop in made:
         compiled.compile_loop(its, loop)
-        for function in compiled.functions_in((loop.function, *loop.rules)):
-            code = compiled.digest((function,))
+        for function in compiled.collect_functions((loop.function, *loop.rules)):
+            code = compiled.hash_code((function,))
             assert names.setdefault((function.__module__, function.__qualname__), code) == code, function.__qualname__
 
 
@@ -1050,7 +1051,7 @@ import sys, numpy as np, card_envs
 game = card_envs.load_game(sys.argv[1])
 batch = card_envs.batch(game.name, 300, seed=1, players=2)
 for _ in range(6):
-    batch.step(batch._mask[:, : batch.num_actions].argmax(axis=1))
+    batch.step(batch.matches.mask[:, : batch.num_actions].argmax(axis=1))
 for name in sys.argv[2:]:
     actions = np.empty(300, np.int64)
     batch.choose(name, np.array([*game.policy(name).defaults.values()], float), actions)

@@ -18,8 +18,8 @@ def played(deck: str, *actions: str, totals: Sequence[int] = (), **options: Opti
     for action in actions:
         table.play(action)
     if totals:
-        table._batch._states["totals"][0, : table.players] = totals
-        table._batch.look()
+        table.matches.states["totals"][0, : table.players] = totals
+        table.matches.refresh()
     return table
 
 

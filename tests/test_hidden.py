@@ -59,7 +59,7 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
             seed_again, again = rng.randrange(2**63), table.clone()
             other.redeal(seat, seed_again)
             again.redeal(seat, seed_again)
-            assert other.batch._states.tobytes() == again.batch._states.tobytes(), f"a trace of what was hidden: {story}"
+            assert other.matches.states.tobytes() == again.matches.states.tobytes(), f"a trace of what was hidden: {story}"
     assert changed["checked"] > 10
     hidden = [key for key in HIDDEN if key in table.state()]
     assert all(changed[key] > 0.8 * changed["checked"] for key in hidden), changed
@@ -72,7 +72,7 @@ def test_redeal_hides_the_shuffles_to_come(game: str, seed: int) -> None:
     one, two = table.clone(), table.clone()
     one.redeal(0, 1)
     two.redeal(0, 2)
-    keys = {int(t._batch._states["key"][0]) for t in (table, one, two)}
+    keys = {int(t.matches.states["key"][0]) for t in (table, one, two)}
     assert len(keys) == 3
     again = table.clone()
     again.redeal(0, 1)
@@ -109,9 +109,9 @@ def test_redeal_reaches_every_order(game: str, seed: int) -> None:
     kinds = np.array([unseen[card] for card in cards])
     there = kinds > 0
     expected = kinds / kinds.sum() * rows.size
-    first, last = int(rows._states["drawn"][0]), int(rows._states["deck_size"][0]) - 1
+    first, last = int(rows.matches.states["drawn"][0]), int(rows.matches.states["deck_size"][0]) - 1
     for place in (first, last):
-        counts = np.bincount(rows._states["deck"][:, place], minlength=len(cards))
+        counts = np.bincount(rows.matches.states["deck"][:, place], minlength=len(cards))
         assert not counts[~there].any()
         statistic = ((counts - expected)[there] ** 2 / expected[there]).sum()
         assert statistic < limit(int(there.sum()) - 1), f"place {place}, seed {seed}"
@@ -133,7 +133,7 @@ def test_redeal_spreads_unseen_cards_evenly(game: str, seed: int) -> None:
     u = len(unseen)
     holds = np.zeros((table.players, n, u))
     for row in range(n):
-        copy = Table.of_row(table.batch, 0, redeal=(seat, seed + row))
+        copy = Table.from_row(table.matches, 0, redeal=(seat, seed + row))
         for other, hand in enumerate(copy.state()["hands"]):
             if other != seat:
                 holds[other, row, [index[card] for card in hand if card in index]] = 1
@@ -155,10 +155,10 @@ def test_a_searcher_s_tables_hold_what_its_seat_knows_and_not_the_true_hands(gam
     batch = card_envs.batch(game, 50, seed=seed)
     for _ in range(20):
         batch.step(batch.sample())
-    decisions = Decisions(batch, np.arange(batch.size))
+    decisions = Decisions(batch.matches, np.arange(batch.size))
     guessed = 0
     for row, copy in enumerate(decisions.tables()):
-        true, seat = Table.of_row(batch, row), int(batch.to_move[row])
+        true, seat = Table.from_row(batch.matches, row), int(batch.to_move[row])
         assert copy.view(seat) == true.view(seat)
         assert copy.observation(seat).tobytes() == true.observation(seat).tobytes()
         guessed += copy.state()["hands"] == true.state()["hands"]

@@ -125,7 +125,7 @@ class Counting:
 
     def before(self, action: int) -> None:
         """Of a match that is over it does not matter which."""
-        self.loop(self.batch._states, np.arange(1), np.array([action]), self.finished, self.all)
+        self.loop(self.matches.states, np.arange(1), np.array([action]), self.finished, self.all)
 
     def of(self, seat: int) -> dict[str, int]:
         return dict(zip(self.names, self.all[0, seat].tolist(), strict=True))

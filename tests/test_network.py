@@ -17,7 +17,7 @@ from safetensors.numpy import load_file, save_file
 import card_envs
 from card_envs.arena import play_matches
 from card_envs.players import load_player, resolve
-from card_envs.players.network import FORMAT, Network, observation_layout, save_network
+from card_envs.players.network import FORMAT, Network, describe_layout, save_network
 
 GAME = card_envs.load_game("flip7")
 OPTIONS = GAME.resolve({"players": 2})
@@ -34,7 +34,7 @@ def make_network(seed: int, **changes: Any) -> Network:
     ]
     metadata = {
         "format": FORMAT, "game": "flip7", "version": GAME.version, "options": OPTIONS,
-        "observation": observation_layout(GAME, OPTIONS), "network": {"activation": "tanh", "actions": ACTIONS},
+        "observation": describe_layout(GAME, OPTIONS), "network": {"activation": "tanh", "actions": ACTIONS},
         "command": "none", "evaluation": {},
     } | changes  # fmt: skip
     return Network(layers, metadata)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import card_envs
 from card_envs import Table
-from card_envs.engine.rows import row_class
+from card_envs.engine.rows import open_row
 from card_envs.games.french_deck import CARDS, SUITS
 from card_envs.games.pis_yedili.check import check
 from tests.helpers import choice, choices
@@ -36,7 +36,7 @@ def position(
     hidden = sum(others) + stock
     pile += free[: len(free) - hidden] + last
     free = free[len(free) - hidden :]
-    state = table._batch._states[0]
+    state = table.matches.states[0]
     hands, start = [mine], 0
     for size in others:
         hands.append(free[start : start + size])
@@ -49,8 +49,8 @@ def position(
     state["phase"], state["sevens"], state["lap"], state["to_move"] = PIS.phases.index(phase), sevens, phase == "lead", 0
     state["drawn"] = 52 - stock
     state["deck"] = [*range(52 - stock), *free[start:]]
-    assert check(row_class(PIS.state_dtype)(table._batch._states, 0)) is None  # type: ignore[call-arg]
-    table._batch.look()
+    assert check(open_row(table.matches.states)) is None
+    table.matches.refresh()
     return table
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import card_envs
 from card_envs import Game
-from card_envs.arena import estimate, play_matches
+from card_envs.arena import duel
 from tests import games
 from tests.helpers import GAMES, Options, label, some_options, variants
 
@@ -43,16 +43,16 @@ def test_legal_and_honest_at_mixed_tables(name: str, players: int, seed: int) ->
             chosen = np.full((len(policies), size), -1)
             hidden = batch.clone()
             hidden.redeal(hidden.to_move, step)
-            before = hidden._states.tobytes()
-            assert before != batch._states.tobytes(), story
+            before = hidden.matches.states.tobytes()
+            assert before != batch.matches.states.tobytes(), story
             for choice, (policy, parameters) in zip(chosen, policies.items(), strict=True):
                 again = np.full(size, -1)
                 batch.choose(policy, parameters, choice)
                 hidden.choose(policy, parameters, again)
                 assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {policy}, {story}"
                 np.testing.assert_array_equal(again, choice, f"{policy} peeks: {story}")
-            assert hidden._states.tobytes() == before, f"a policy writes into the state: {story}"
-            asked.update(data.question(game, state) for state in batch._states)
+            assert hidden.matches.states.tobytes() == before, f"a policy writes into the state: {story}"
+            asked.update(data.question(game, state) for state in batch.matches.states)
             batch.step(chosen[(batch.to_move + np.arange(size)) % len(policies), np.arange(size)])
     for question in data.QUESTIONS:
         assert asked[question], f"never asked: {question}, seed {seed}"
@@ -79,7 +79,6 @@ def test_interpreted_is_compiled(name: str, options: Options, seed: int) -> None
 def test_the_default_opponent_is_the_best(name: str, rival: str, players: int, seed: int) -> None:
     """One among the rival's kind, in every seat of every deal: above its fair share by three standard errors at least."""
     game = card_envs.load_game(name)
-    seats = [game.default_opponent, *[rival] * (players - 1)]
-    played = play_matches(game, seats, games.load(name).RANKED_MATCHES // players, seed=seed)
-    share = estimate(played.shares[:, :, 0].mean(axis=1))
+    matches = games.load(name).RANKED_MATCHES
+    share = duel(game, game.default_opponent, rival, players=players, matches=matches, seed=seed).share
     assert share.mean - 3 / 1.96 * (share.mean - share.low) > 1 / players, f"{rival}: {share}, seed {seed}"

@@ -51,9 +51,9 @@ def test_players_do_not_see_what_is_hidden(spec: str, seed: int) -> None:
         batch.step(batch.sample())
     player = resolve(spec, GAME, batch.options)
     rows = np.arange(200)
-    before = player.act(Decisions(batch, rows))
+    before = player.act(Decisions(batch.matches, rows))
     batch.redeal(batch.to_move.astype(np.int64), seed)
-    assert np.array_equal(player.act(Decisions(batch, rows)), before), f"seed {seed}"
+    assert np.array_equal(player.act(Decisions(batch.matches, rows)), before), f"seed {seed}"
 
 
 def test_exact_stops_where_the_solver_does() -> None:

@@ -7,6 +7,7 @@ import random
 import pytest
 
 import card_envs
+from card_envs.engine.rows import open_row
 from tests.games.flip7 import LINE_CARDS, PHASES, busts
 from tests.helpers import check_observation, play_on
 from tests.reference.flip7 import PACK
@@ -87,7 +88,8 @@ def test_p_bust_of_an_empty_deck_counts_the_discard_pile() -> None:
     for match in range(60):
         table = card_envs.table("flip7", seed=(5, 0, match), players=3)
         for _ in play_on(table, rng, eager=0.7):
-            if not table._row.deck_size - table._row.drawn:
+            row = open_row(table.matches.states)
+            if row.deck_size == row.drawn:
                 empty += 1
                 assert table.state()["deck"] == []
                 for seat in range(3):

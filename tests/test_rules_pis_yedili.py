@@ -14,7 +14,7 @@ import pytest
 
 import card_envs
 from card_envs import Table
-from card_envs.engine.rows import from_bytes
+from card_envs.engine.rows import from_bytes, open_row
 from tests.games.pis_yedili import PHASES
 from tests.helpers import check_observation, play_on, replay_changed
 from tests.reference.french_deck import CARDS, SUITS
@@ -150,7 +150,7 @@ def endings(table: Table, rng: random.Random, eager: float) -> Iterator[tuple[di
     """Yield, for every deal of a match, the state before its last action, that action and the scores."""
     before, last, finished = table.state(), "", 0
     for action in chain(play_on(table, rng, eager), [""]):
-        row = table._row
+        row = open_row(table.matches.states)
         if row.finished > finished:
             finished += 1
             yield before, last, table.deals[-1]

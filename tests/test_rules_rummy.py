@@ -13,7 +13,7 @@ import pytest
 
 import card_envs
 from card_envs import Table
-from card_envs.engine.rows import from_bytes
+from card_envs.engine.rows import from_bytes, open_row
 from tests.games.rummy import worth
 from tests.helpers import Options, label, play_on, replay_changed, some_options
 from tests.reference.french_deck import CARDS, RANKS, SUITS
@@ -102,7 +102,7 @@ def test_every_meld_can_be_laid_by_exactly_one_action(aces: str) -> None:
         assert meld == {"kind": "set" if len({card[0] for card in cards}) == 1 else "run", "cards": cards}
         assert state["laid"] == [sorted(cards, key=CARDS.index), []]
         role = [worth(card, table.options, low=meld["kind"] == "run" and n == 0) for n, card in enumerate(cards)]
-        assert table._row.points[0] == sum(role), string
+        assert open_row(table.matches.states).points[0] == sum(role), string
         assert state["over"] == (len(cards) == 14), string
 
 
@@ -242,7 +242,7 @@ def test_no_mask_is_empty_and_every_match_ends(options: Options, seed: int) -> N
             mask = batch.action_mask
             where = f"seed {seed}, step {step}, {players} players, {options}"
             assert mask.any(axis=1).all(), where
-            states = batch._states
+            states = batch.matches.states
             assert (states["idle"] <= IDLE * players).all(), where
             actions = batch.sample()
             for row in np.flatnonzero(mask[:, first_lay:].any(axis=1) & (np.arange(64) % 2 == 0)):
@@ -325,7 +325,7 @@ TIES: dict[int, list[tuple[list[str], list[int], list[int]]]] = {
 def at_the_end(hands: list[str], **options: Any) -> Table:
     """A table with an empty stock, these hands, and the other cards in the pile: seat 0 to move."""
     table = card_envs.table("rummy", seed=1, players=len(hands), **options)
-    row = table._row
+    row = open_row(table.matches.states)
     held = [[CARDS.index(card) for card in hand.split()] for hand in hands]
     rest = [card for card in range(52) if not any(card in hand for hand in held)]
     for seat, hand in enumerate(held):
@@ -335,7 +335,7 @@ def at_the_end(hands: list[str], **options: Any) -> Table:
     row.pile_size, row.drawn = len(rest), 52
     assert GAME.check is not None
     assert GAME.check(row) is None
-    table._batch.look()
+    table.matches.refresh()
     return table
 
 
@@ -375,7 +375,7 @@ def test_every_end_of_a_deal(options: Options, seed: int) -> None:
         points = [0] * table.players
         eager = rng.choice([0.2, 0.6])
         for action in play_on(table, rng, eager):
-            before, row = table.state(), table._row
+            before, row = table.state(), open_row(table.matches.states)
             points = [row.points[seat] for seat in range(table.players)]
             last = action
         hands, mover, scores = before["hands"], before["to_move"], table.deals[0]

@@ -191,8 +191,8 @@ def test_best_goes_out_when_it_can() -> None:
 
 def empty_stock(at: Table) -> Table:
     """The same, with all of the stock drawn (the cards are out of sight for good)."""
-    at.batch._states["drawn"] = at.batch._states["deck_size"]
-    at.batch.look()
+    at.matches.states["drawn"] = at.matches.states["deck_size"]
+    at.matches.refresh()
     return at
 
 

@@ -13,7 +13,8 @@ from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import card_envs
 from card_envs.engine import loops
-from card_envs.envs.gym import gym_id
+from card_envs.engine.batch import Batch
+from card_envs.envs.gym import build_gym_id
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
 from tests import games
@@ -26,7 +27,7 @@ every_game = pytest.mark.parametrize("name", GAMES)
 
 
 def gym_name(name: str) -> str:
-    return gym_id(card_envs.load_game(name))
+    return build_gym_id(card_envs.load_game(name))
 
 
 def legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
@@ -37,10 +38,10 @@ def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> d
     """Play random learners until every row has ended a match.
 
     Returns, for each match, the seat of the learner, their actions, what they were paid and whether the match ended."""
-    batch = learner.batch
+    batch = Batch.wrap(learner.matches)
     matches: dict[tuple[int, ...], list] = {}
     while len({key[loops.ROW] for key, match in matches.items() if match[3]}) < batch.size:
-        ids = [tuple(row[: loops.DECISION].tolist()) for row in batch.identity()]
+        ids = [tuple(row) for row in batch.identity().tolist()]
         seats = learner.learner_seat
         actions = legal(rng, learner.action_mask())
         outcome = learner.step(actions)
@@ -55,8 +56,8 @@ def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> d
 def replayed_return(name: str, identity: tuple[int, ...], seat: int, actions: list[int], **arguments) -> float:
     """What the seat of the learner is paid when the same match is played on a batch of one, against random opponents."""
     batch = card_envs.batch(name, 1, seed=0, **arguments)
-    batch._settings[loops.AUTO_RESET] = False
-    batch.deal(identity)
+    batch.matches.auto_reset = False
+    batch.matches.deal_ordered(identity, [])
     mine = iter(actions)
     total = 0.0
     while batch.to_move[0] >= 0:
@@ -95,7 +96,7 @@ def test_skipped_matches_are_counted_with_what_they_paid():
         played += (outcome.terminated | outcome.truncated).sum()
     assert skipped > 100
     # every match that a row has left was either played or skipped, and both kinds pay
-    left = learner.batch.identity()[:, loops.MATCH].sum()
+    left = learner.matches.identity[:, loops.MATCH].sum()
     assert played + skipped <= left
     assert left - (played + skipped) <= 512  # the matches skipped in reset()
     assert skipped_rewards != 0.0
@@ -110,7 +111,7 @@ def test_a_random_learner_among_random_opponents_averages_zero(name, players):
     returns = []
     running = np.zeros(1024)
     while len(returns) < 6000:
-        outcome = learner.step(learner.batch.sample())
+        outcome = learner.step(Batch.wrap(learner.matches).sample())
         running += outcome.rewards
         ended = outcome.terminated | outcome.truncated
         returns += running[ended].tolist()
@@ -129,7 +130,7 @@ def test_seats_are_balanced_over_rows_and_take_turns(name):
     assert (learner.learner_seat == (first + 1) % 4).all()
     fixed = SingleAgentBatch(card_envs.load_game(name), 5, opponents="random", seed=5, players=4, seat=2)
     assert (fixed.learner_seat == 2).all()
-    assert (fixed.batch.to_move == 2).all()
+    assert (fixed.matches.to_move == 2).all()
 
 
 @every_game
@@ -153,10 +154,10 @@ def test_forced_choices_are_played_for_the_learner(name):
 @every_game
 def test_an_illegal_action_ends_the_match_with_minus_one(name, reward):
     learner = SingleAgentBatch(card_envs.load_game(name), 3, opponents="random", seed=3, players=2, reward=reward)
-    matches = learner.batch.identity()[:, loops.MATCH]
+    matches = learner.matches.identity[:, loops.MATCH].copy()
     seen = learner.observation()
     actions = legal(np.random.default_rng(0), learner.action_mask())
-    actions[1] = learner.batch.num_actions  # out of range
+    actions[1] = learner.matches.num_actions  # out of range
     actions[2] = np.flatnonzero(learner.action_mask()[2] == 0)[0]
     outcome = learner.step(actions)
     assert outcome.illegal.tolist() == [False, True, True]
@@ -164,17 +165,17 @@ def test_an_illegal_action_ends_the_match_with_minus_one(name, reward):
     assert not outcome.truncated.any()
     assert outcome.rewards[1:].tolist() == [-1.0, -1.0]
     assert (outcome.final_observation[1:] == seen[1:]).all()
-    assert (learner.batch.identity()[1:, loops.MATCH] > matches[1:]).all()
+    assert (learner.matches.identity[1:, loops.MATCH] > matches[1:]).all()
 
 
 @pytest.mark.parametrize("bad", [[0.5, 1.0], [np.nan, 0], [0], [[0, 1]], ["draw", "stay"]])
 @every_game
 def test_malformed_actions_are_refused_and_nothing_changes(name, bad):
     learner = SingleAgentBatch(card_envs.load_game(name), 2, opponents="random", seed=3)
-    before = learner.batch._states.tobytes()
+    before = learner.matches.states.tobytes()
     with pytest.raises(ValueError, match="actions"):
         learner.step(bad)
-    assert learner.batch._states.tobytes() == before
+    assert learner.matches.states.tobytes() == before
 
 
 @every_game
@@ -200,9 +201,9 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
     learner = SingleAgentBatch(
         card_envs.load_game("flip7"), 4000, opponents={"random": 3, "count3": 1}, seed=SEED, players=2, seat=0
     )
-    share = (learner._seating[:, 1] == 0).mean()
+    share = (learner.seating[:, 1] == 0).mean()
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000), SEED
-    assert (learner._seating[:, 0] == -1).all()
+    assert (learner.seating[:, 0] == -1).all()
 
 
 @pytest.mark.parametrize(
@@ -409,7 +410,7 @@ def test_every_environment_hands_out_fresh_arrays(name):
         ({"player": 3}, "did you mean 'players'"),
         ({"players": 13}, "2 … 12"),
         ({"reward": "winn"}, "did you mean 'win'"),
-        ({"seat": 9}, "seats: allowed are 0 … 3"),
+        ({"seat": 9}, "seat = 9: allowed are 0 … 3"),
         ({"render_mode": "anzi"}, "did you mean 'ansi'"),
         ({"episode": "game"}, "unknown episode"),
     ],

@@ -215,7 +215,7 @@ def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, de
     observation, paid, ended, seats = env.reset(), [], [], set()
     while len(paid) < steps or not np.any(ended[steps - 1 :], axis=0).all():
         step, mask = len(paid), env.action_masks()
-        actions = player.act(Decisions(env.learner.batch, np.arange(6)))
+        actions = player.act(Decisions(env.learner.matches, np.arange(6)))
         if step < steps:
             seats.update(env.learner.learner_seat.tolist())
             np.testing.assert_array_equal(rows_of(shown.observation)[step], observation)
@@ -242,7 +242,7 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
     seen = []
 
     def look(learner: Any, player: Any, *rest: Any) -> Any:
-        seen.append((player.name, [repr(p) for p in learner._pool.players], int(learner.batch._identity[0, 0])))
+        seen.append((player.name, [repr(p) for p in learner.opponents], int(learner.matches.identity[0, 0])))
         return watch(learner, player, *rest)
 
     monkeypatch.setattr(warm_start, "watch", look)
@@ -403,7 +403,7 @@ def test_an_exported_network_is_torchs(settings: list[str]) -> None:
         logits = policy.action_net(latent).numpy()
     np.testing.assert_allclose(network.logits(observation), logits, atol=1e-5)
     actions, _ = model.predict(observation, action_masks=mask, deterministic=True)
-    np.testing.assert_array_equal(network.act(Decisions(batch, np.arange(200))), actions)
+    np.testing.assert_array_equal(network.act(Decisions(batch.matches, np.arange(200))), actions)
 
 
 def test_a_state_of_another_run_or_a_pickle_is_refused(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ def main() -> None:
         game = card_envs.load_game(name)
         batch = card_envs.batch(name, 2, seed=0)
         for policy in game.policies:
-            resolve(policy.name, game).act(Decisions(batch, np.arange(2)))
+            resolve(policy.name, game).act(Decisions(batch.matches, np.arange(2)))
         batch.playout(1)
         batch.redeal(0, 0)
         bench(name, ["random", game.default_opponent], matches=50)

@@ -19,7 +19,7 @@ from torch import nn
 
 from card_envs.engine.game import Game, OptionValue
 from card_envs.envs.sb3 import CardVecEnv
-from card_envs.players.network import FORMAT, Network, observation_layout, write_atomically
+from card_envs.players.network import FORMAT, Network, describe_layout, write_atomically
 
 STATE = "card_envs.training/1"
 
@@ -43,7 +43,7 @@ def make_blank_network(
     deterministic: bool = True,
 ) -> Network:
     """Make a network of the right shape and metadata whose layers are zero, so that all its logits are equal."""
-    layout = observation_layout(game, options)
+    layout = describe_layout(game, options)
     widths = [sum(size for _, size in layout), *hidden, game.num_actions(int(options["players"]))]
     layers = [(np.zeros((n, m), np.float32), np.zeros(n, np.float32)) for m, n in pairwise(widths)]
     metadata: dict[str, Any] = {
@@ -84,7 +84,7 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
             "python": random.getstate(),
         },
         "environment": {
-            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.state()],
+            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.save()],
             "observation": torch.from_numpy(cast(Any, model._last_obs).copy()),
             "starts": torch.from_numpy(cast(Any, model._last_episode_starts).copy()),
             "returns": torch.from_numpy(monitor.episode_returns.copy()),

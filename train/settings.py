@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from card_envs.engine.batch import REWARDS
 from card_envs.engine.game import Game, unknown
+from card_envs.engine.matches import REWARDS
 from card_envs.players.network import ACTIVATIONS
 
 FILE = Path(__file__).with_name("settings.toml")

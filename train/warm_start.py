@@ -20,7 +20,7 @@ from torch.nn.functional import mse_loss
 
 from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players import Player
-from card_envs.players.player import seat_players
+from card_envs.players.runner import Runner
 from train.settings import Settings
 
 HELD_OUT = 20  # of so many decisions one is held out, to measure on
@@ -61,17 +61,19 @@ def watch(learner: SingleAgentBatch, player: Player, decisions: int, report: Rep
 
     Matches that are under way after that are played to the end, for their returns only.
     """
-    batch = learner.batch
-    n = batch.size
+    matches = learner.matches
+    n = matches.size
     steps = -(-decisions // n)
-    observation = np.empty((steps, n, batch.observation_size), np.float32)
-    action_mask = np.empty((steps, n, batch.num_actions), np.bool_)
+    observation = np.empty((steps, n, matches.observation_size), np.float32)
+    action_mask = np.empty((steps, n, matches.num_actions), np.bool_)
     action = np.empty((steps, n), np.int64)
     earned: list[NDArray[np.float64]] = []
     ended: list[NDArray[np.bool_]] = []
-    rows, player_of, actions = np.arange(n), np.zeros(n, np.int8), np.zeros(n, np.int64)
+    runner = Runner(matches, [player])
+    rows = np.arange(n)
     while len(rows):
-        seat_players(batch, rows, player_of, [player], actions)
+        runner.choose(rows)
+        actions = matches.actions.copy()
         step = len(earned)
         if step < steps:
             observation[step], action_mask[step], action[step] = learner.observation(), learner.action_mask(), actions

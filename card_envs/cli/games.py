@@ -11,8 +11,8 @@ from rich.table import Table as Grid
 import card_envs
 from card_envs.cli.arguments import Json, print_json
 from card_envs.engine.game import Game
-from card_envs.envs.aec import aec_id
-from card_envs.envs.gym import gym_id
+from card_envs.envs.aec import build_aec_id
+from card_envs.envs.gym import build_gym_id
 from card_envs.players import registered_players
 
 
@@ -51,7 +51,7 @@ def describe(game: Game) -> dict[str, Any]:
         "aliases": dict(game.aliases),
         "more_players": registered_players(game.name),
         "default_opponent": game.default_opponent,
-        "ids": {"pettingzoo": aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": gym_id(game)},
+        "ids": {"pettingzoo": build_aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": build_gym_id(game)},
     }
 
 

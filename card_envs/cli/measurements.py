@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.cli import peers
-from card_envs.engine.batch import ROWS_PER_THREAD, Batch
+from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
-from card_envs.envs.aec import aec
+from card_envs.engine.matches import ROWS_PER_THREAD
+from card_envs.envs.aec import make_classes
 from card_envs.envs.vector import SingleAgentVectorEnv
 from card_envs.players import Decisions, resolve
 
@@ -68,7 +69,7 @@ def prepare_aec(checked: bool, sampled: bool) -> Callable[[Setting], Portion]:
     """Measure the PettingZoo environment: ``last()``, a legal action, ``step()``."""
 
     def prepare(setting: Setting) -> Portion:
-        make = aec(setting.game.name, __name__)[0 if checked else 1]
+        make = make_classes(setting.game.name, __name__)[0 if checked else 1]
         env: Any = make(players=setting.players)
         env.reset(seed=1)
         choose = env.action_space(env.agents[0]).sample if sampled else choose_by_nonzero
@@ -168,7 +169,7 @@ def prepare_sb3_vecenv(learner: str | None = None) -> Callable[[Setting], Portio
         def portion() -> tuple[int, float]:
             seconds = 0.0
             for _ in range(4):
-                actions = player.act(Decisions(env.learner.batch, np.arange(LEARNERS)))
+                actions = player.act(Decisions(env.learner.matches, np.arange(LEARNERS)))
                 start = perf_counter()
                 env.step(actions)
                 env.action_masks()

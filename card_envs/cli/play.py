@@ -12,10 +12,10 @@ import card_envs
 from card_envs.cli.arguments import GameName, OptionWords, Players, print_deal
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
-from card_envs.players import Decisions, Player, resolve, split_specs
+from card_envs.players import Player, resolve, split_specs
 from card_envs.players.human import Human, Quit
 from card_envs.players.network import write_atomically
-from card_envs.players.player import checked
+from card_envs.players.runner import Runner
 
 HUMAN = "human"
 
@@ -87,22 +87,19 @@ def make_player(spec: str, game: Game, options: dict[str, OptionValue]) -> Playe
 
 def play_match(table: Table, players: list[Player], names: list[str]) -> None:
     """Play the match to its end and print what the other players do and how each deal ends."""
+    runner = Runner(table.matches, players)
+    runner.seating[0] = range(table.players)
     while table.to_move is not None:
         mover = table.to_move
         deals = len(table.deals)
-        action = table.action_string(decide(table, players[mover]))
+        runner.choose(table.matches.rows)
+        action = table.action_string(int(table.matches.actions[0]))
         table.play(action)
         if not isinstance(players[mover], Human):
             print(f"seat {mover} ({names[mover]}): {action}")
         print_deal(table, deals)
     print(f"\n{table}")
     print(f"seed {table.identity[0]}")
-
-
-def decide(table: Table, player: Player) -> int:
-    """Ask the player for the action of the seat that is to move."""
-    actions = player.act(Decisions.at(table))
-    return int(checked(actions, 1, player)[0])
 
 
 def save_record(file: Path, table: Table) -> None:
