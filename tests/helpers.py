@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import random
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -109,6 +110,12 @@ def choices(table: Table) -> set[str]:
 
 
 # ---- checking
+
+
+def through_json(value: dict[str, Any]) -> dict[str, Any]:
+    """The value as it comes back from JSON."""
+    loaded: dict[str, Any] = json.loads(json.dumps(value))
+    return loaded
 
 
 def check_observation(table: Table, seat: int, history: Sequence[tuple[int, int, str]], story: str) -> None:
