@@ -308,7 +308,7 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
 
     class Watch(Callback):
         def _on_rollout_end(self) -> None:
-            (player,) = self.training_env.venv.learner._pool.players  # type: ignore[attr-defined]
+            (player,) = self.training_env.venv.learner.opponents  # type: ignore[attr-defined]
             seen.append(player)
             for its, current in zip(flat(player.layers), flat(copy_layers(self.model)), strict=True):
                 np.testing.assert_array_equal(its, current)
