@@ -5,8 +5,8 @@ from __future__ import annotations
 import card_envs
 from card_envs import Table
 from card_envs.engine.rows import open_row
-from card_envs.games.french_deck import CARDS, SUITS
-from card_envs.games.pis_yedili.check import check
+from card_envs.games.deck import CARDS, SUITS
+from card_envs.games.pis_yedili.text import check
 from tests.helpers import choice, choices
 
 PIS = card_envs.load_game("pis_yedili")

@@ -15,7 +15,8 @@ import pytest
 
 import card_envs
 from card_envs import Table
-from card_envs.engine.picture import WIDTH, Card, Picture, Seat, Zone
+from card_envs.engine.picture import BACK, WIDTH, Card, Picture, Seat, Zone
+from card_envs.games.deck import RED
 from card_envs.render import svg, to_rgb, to_svg
 from tests.helpers import GAMES
 from tests.pictures import FOLDER, table_in_picture
@@ -185,11 +186,11 @@ def test_pixels_show_text_without_any_font_of_the_machine() -> None:
 
 
 def test_a_french_card_shows_rank_and_suit_and_a_pile_its_top() -> None:
-    queen = Card("Qh", "red", "Q\n♥")
-    seat = Seat("seat 0", (), (queen, Card("?", "back", " ")), "2 cards", 0)
+    queen = Card("Qh", RED, "Q\n♥")
+    seat = Seat("seat 0", (), (queen, Card("?", BACK, " ")), "2 cards", 0)
     pile = Zone("pile", size=3, top=queen)
     root = ET.fromstring(to_svg(Picture("cards", (), (seat,), (pile,), "")).encode())
-    assert [path.get("fill") for path in root.iter(SVG + "path")] == [svg.INKS["red"]] * 2
+    assert [path.get("fill") for path in root.iter(SVG + "path")] == ["#b9281f"] * 2
     assert "♥" not in [text.text for text in root.iter(SVG + "text")]  # few fonts have this character
     assert "3 cards, top Qh" in str(Picture("cards", (), (seat,), (pile,), ""))
 

@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 
 from card_envs import Table
-from card_envs.games.french_deck import CARDS, RANKS, SUITS, names
+from card_envs.games.deck import CARDS, RANKS, SUITS, name_cards
+from card_envs.games.melds import in_melds, outs
 from card_envs.games.rummy import GAME
-from card_envs.games.rummy.policies import dearest, in_melds, outs, points_laid, points_of
+from card_envs.games.rummy.policies import dearest
+from card_envs.games.rummy.rules import count_laid, count_points
 from card_envs.games.rummy.state import LOW, UNIVERSAL
 from tests.helpers import choice, choices
 
@@ -33,17 +35,16 @@ def test_sets_of_cards(aces: int, seed: int) -> None:
     corner = [{"Kh", "Ah", "2h"}, {"Ah", "2h", "Kh", "Qh"}, {"Kh", "2h"}]
     for hand in [*corner, *(set(rng.sample(CARDS, rng.randint(1, 16))) for _ in range(400))]:
         cards = np.uint64(sum(1 << CARDS.index(card) for card in hand))
-        s = SimpleNamespace(aces=aces, simple=0)
         melded = {card for meld in melds if meld <= hand for card in meld}
-        assert set(names(int(in_melds(s, cards)))) == melded, f"{hand}, seed {seed}"
+        assert set(name_cards(int(in_melds(cards, aces == UNIVERSAL)))) == melded, f"{hand}, seed {seed}"
         missing = {card for meld in melds if len(meld - hand) == 1 for card in meld - hand}
         with np.errstate(over="ignore"):
-            assert set(names(int(outs(s, cards)))) == missing, f"{hand}, seed {seed}"
+            assert set(name_cards(int(outs(cards, aces == UNIVERSAL)))) == missing, f"{hand}, seed {seed}"
 
 
 @pytest.mark.parametrize("aces", [LOW, UNIVERSAL])
 @pytest.mark.parametrize("simple", [0, 1])
-def test_points_of(aces: int, simple: int, seed: int) -> None:
+def test_count_points(aces: int, simple: int, seed: int) -> None:
     """R20, R21, of single cards and of hands."""
     s = SimpleNamespace(aces=aces, simple=simple)
     ace = 15 if aces == UNIVERSAL else 5 if simple else 1
@@ -52,7 +53,7 @@ def test_points_of(aces: int, simple: int, seed: int) -> None:
     for hand in [*([card] for card in CARDS), *(rng.sample(CARDS, 20) for _ in range(50))]:
         cards = np.uint64(sum(1 << CARDS.index(card) for card in hand))
         with np.errstate(over="ignore"):
-            points = points_of(s, cards)
+            points = count_points(s, cards)
         assert points == sum(value[card[0]] for card in hand), f"{hand}, seed {seed}"
 
 
@@ -68,12 +69,12 @@ def test_points_of(aces: int, simple: int, seed: int) -> None:
         ("meld 7c 8c 9c Tc", 34, 34),
     ],
 )
-def test_points_laid(action: str, universal: int, low: int | None) -> None:
+def test_count_laid(action: str, universal: int, low: int | None) -> None:
     """R21, R22: a universal ace counts 1 where it lies lowest in a run; ``None``: not possible with low aces."""
     for aces, points in ((UNIVERSAL, universal), (LOW, low)):
         if points is not None:
             with np.errstate(over="ignore"):
-                assert points_laid(SimpleNamespace(aces=aces, simple=0), GAME.action_index(action, 0, 2)) == points
+                assert count_laid(SimpleNamespace(aces=aces, simple=0), GAME.action_index(action, 0, 2)) == points
 
 
 def test_dearest_spares_melds() -> None:
