@@ -2,7 +2,7 @@
 
 from numba.extending import register_jitable
 
-from card_envs.engine.observation import FieldSpec, locate_fields
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.games.flip7.odds import count_busting, count_cards
 from card_envs.games.flip7.rules import line_score as score_of
 from card_envs.games.flip7.state import (

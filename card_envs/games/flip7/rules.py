@@ -7,7 +7,7 @@ has to choose. So a Flip Four inside a Flip Four, or a round that ends in the de
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.games.deck import complete_deck
 from card_envs.games.flip7.state import (
