@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from card_envs.games.flip7.lines import sum_line, sum_minus
 from card_envs.games.flip7.state import (
     BONUS, BONUS_TASK, COPIES, DEAL_TASK, DECK_SIZE, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, GIVE_TASK,
-    HALF, JUST_ONE_MORE, KINDS, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, STAY_TASK, SWAP, TURN,
+    JUST_ONE_MORE, KINDS, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, STAY_TASK, SWAP, TURN,
     TURN_TASK,
 )  # fmt: skip
 
@@ -52,12 +53,11 @@ def _lines(s: Any) -> str | None:
         if s.void[seat] > s.length[seat]:
             return f"the line of seat {seat} is shorter than its void"
         line = [s.cards[seat, i] for i in range(s.void[seat], s.length[seat])]
-        numbers = sum({14: 13, 15: 7}.get(card, card) for card in line if card < FIRST_MODIFIER)
-        minus = sum(2 * (card - FIRST_MODIFIER + 1) for card in line if FIRST_MODIFIER <= card < HALF)
-        if (s.held[seat], s.numbers[seat], s.minus[seat]) != (sum(1 << card for card in set(line)), numbers, minus):
-            return f"the sums of the line of seat {seat} are wrong"
         if len(set(line)) != len(line):
             return f"the line of seat {seat} holds a card twice"
+        held = sum(1 << card for card in line)
+        if (s.held[seat], s.numbers[seat], s.minus[seat]) != (held, sum_line(held), sum_minus(held)):
+            return f"the sums of the line of seat {seat} are wrong"
     return None
 
 

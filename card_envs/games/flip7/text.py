@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from card_envs.engine.game import Options
 from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone, result, seats_in_words
-from card_envs.games.flip7.rules import append, line_score
+from card_envs.games.flip7.lines import score_line
 from card_envs.games.flip7.state import (
     ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
-    NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATE, STATUS, STAY_TASK, STAYED, THIRTEEN, UNLUCKY_7, ZERO,
+    NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATUS, STAY_TASK, STAYED, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 
@@ -132,13 +130,10 @@ def _seat(state: dict[str, Any], seat: int) -> Seat:
 
 
 def _score(state: dict[str, Any], seat: int) -> int:
-    """What the line scores as it lies, without the 15: the rules say it, of a record that holds this line alone."""
-    line: Any = np.zeros(1, STATE).view(np.recarray)[0]
-    line.brutal = state["options"]["brutal"]
-    line.flipper = 0 if state["phase"] == "bonus" and state["to_move"] == seat else NOBODY
-    for name in state["lines"][seat]:
-        append(line, 0, CARDS.index(name))
-    return int(line_score(line, 0))
+    """What the line scores as it lies, without the 15."""
+    flips = state["phase"] == "bonus" and state["to_move"] == seat
+    held = sum(1 << CARDS.index(name) for name in state["lines"][seat])
+    return int(score_line(held, flips, state["options"]["brutal"]))
 
 
 def _zones(state: dict[str, Any]) -> list[Zone]:
