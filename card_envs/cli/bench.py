@@ -25,7 +25,8 @@ from card_envs.arena.panel import panel as panel_of
 from card_envs.arena.report import gate_line, markdown, show
 from card_envs.arena.run import Done, Roster, Threads, Workers
 from card_envs.arena.statistics import EDGE
-from card_envs.cli.arguments import GameName, OptionWords, table_console
+from card_envs.cli.arguments import GameName, OptionWords
+from card_envs.console import table_console
 from card_envs.players.network import write_atomically
 
 LOCAL = "local"

@@ -6,7 +6,7 @@ rest is about the lines on a table: how they change, what they score, and which 
 """
 
 import numpy as np
-from numba.extending import register_jitable
+from numba.extending import overload, register_jitable
 
 from card_envs.engine.random import popcount
 from card_envs.games.flip7.state import (
@@ -51,10 +51,16 @@ def has_card(held, card):
     return (held >> card) & 1
 
 
-@register_jitable
 def count_set(cards):
     """How many cards a set has."""
+    if np.ndim(cards) == 0:
+        return int(cards).bit_count()  # popcount wraps, which NumPy's scalars warn of
     return popcount(np.uint64(cards))
+
+
+@overload(count_set)
+def _compile_count_set(cards):
+    return lambda cards: popcount(np.uint64(cards))
 
 
 @register_jitable
@@ -196,6 +202,17 @@ def bust_line(s, seat, card):
     s.status[seat] = BUSTED
     s.void[seat] = s.length[seat]
     clear_line(s, seat)
+
+
+@register_jitable
+def place_card(s, seat, card):
+    """A number or modifier comes to a line and wipes it, busts it or joins it (F22–F24, F30)."""
+    if card == UNLUCKY_7:
+        wipe_line(s, seat)
+    elif is_double(s.held[seat], card):
+        bust_line(s, seat, card)
+    else:
+        append_card(s, seat, card)
 
 
 @register_jitable

@@ -1,7 +1,7 @@
-"""Flip 7: With a Vengeance – the rules, as functions over one record (``state.STATE``). # F25 is a number of RULES.md.
+"""The rules of Flip 7: With a Vengeance, as functions of one record (``state.STATE``). F25 is a number of RULES.md.
 
-Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` does the top of it until a seat
-has to choose. So a Flip Four inside a Flip Four, or a round that ends in the deal, needs no recursion.
+Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` carries out what lies on top until a
+seat has to choose. So neither a Flip Four inside a Flip Four nor a round that ends in the deal needs recursion.
 """
 
 from numba.extending import register_jitable
@@ -9,12 +9,12 @@ from numba.extending import register_jitable
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
 from card_envs.games.flip7.lines import (
-    BONUS_POINTS, append_card, bust_line, clear_line, has_card, is_double, is_flip_seven, remove_card, score_seat, wipe_line,
+    BONUS_POINTS, append_card, clear_line, has_card, is_flip_seven, place_card, remove_card, score_seat,
 )  # fmt: skip
 from card_envs.games.flip7.state import (
     ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED,
     GIVE, GIVE_TASK, JUST_ONE_MORE, KINDS, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, STAY_TASK,
-    STAYED, STEAL, SWAP, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+    STAYED, STEAL, SWAP, TURN, TURN_TASK, ZERO,
 )  # fmt: skip
 
 # ---- the deck
@@ -65,6 +65,7 @@ def reshuffle(s):
 
 @register_jitable
 def draw_card(s):
+    """Take the next card off the deck."""
     if s.drawn == s.deck_size:  # F7: when the next card is needed, not when the last one leaves
         reshuffle(s)
     card = s.deck[s.drawn]
@@ -97,31 +98,20 @@ def flip_seven(s, seat):
 
 
 @register_jitable
-def arrive(s, seat, card):
-    """A number or modifier comes to a line: a wipe, a bust, or one card more (F22–F24, F30)."""
-    if card == UNLUCKY_7:
-        wipe_line(s, seat)
-    elif is_double(s.held[seat], card):
-        bust_line(s, seat, card)
-    else:
-        append_card(s, seat, card)
-
-
-@register_jitable
 def receive(s, seat, card):
-    """F22–F24: a card comes to a line, however it comes; then Flip 7 is checked."""
-    arrive(s, seat, card)
+    """F22–F24: a card comes to a line, in whatever way; then a Flip 7 is looked for."""
+    place_card(s, seat, card)
     if card < FIRST_MODIFIER and is_flip_seven(s.held[seat], s.pair_counts_twice):
         flip_seven(s, seat)
 
 
 @register_jitable
 def exchange(s, first, first_card, second, second_card):
-    """F25: both cards leave, both arrive – each line for itself: a wipe or a bust –, then a Flip 7."""
+    """F25: both cards leave and both arrive, which may wipe or bust either line; then a Flip 7 is looked for."""
     remove_card(s, first, first_card)
     remove_card(s, second, second_card)
-    arrive(s, first, second_card)
-    arrive(s, second, first_card)
+    place_card(s, first, second_card)
+    place_card(s, second, first_card)
     if is_flip_seven(s.held[first], s.pair_counts_twice):
         flip_seven(s, first)
     elif is_flip_seven(s.held[second], s.pair_counts_twice):
@@ -133,7 +123,7 @@ def exchange(s, first, first_card, second, second_card):
 
 @register_jitable
 def count_holders(s):
-    """How many players not busted have a card in their line."""
+    """How many players who have not busted have a card in their line."""
     holders = 0
     for seat in range(s.players):
         holders += s.status[seat] != BUSTED and s.held[seat] != 0
@@ -160,7 +150,7 @@ def may_receive(s, seat, card):
 
 
 @register_jitable
-def may_pick_of(s, seat, mover, card):
+def may_pick_from(s, seat, mover, card):
     """Whether the live cards of ``seat`` are on offer to ``mover``, who carries out ``card`` (F18)."""
     if s.held[seat] == 0:
         return False
@@ -190,7 +180,7 @@ def action_mask(s, mask):
             mask[base + ACTION_GIVE] = may_receive(s, seat, card)
         elif s.phase == BONUS:
             mask[base + ACTION_BONUS] = 1  # F43
-        elif may_pick_of(s, seat, mover, card):
+        elif may_pick_from(s, seat, mover, card):
             for i in range(s.void[seat], s.length[seat]):
                 mask[base + ACTION_PICK + s.cards[seat, i]] = 1
 
@@ -210,7 +200,7 @@ def push(s, task, seat, card, count):
 
 @register_jitable
 def give(s, target):
-    """The card is given. What it does is what it pushes, the last thing first."""
+    """The card is given to ``target``. What it does is what it pushes on the agenda, the last thing first."""
     s.depth -= 1
     card = s.agenda[s.depth, 2]
     if card < FIRST_ACTION:
