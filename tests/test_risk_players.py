@@ -60,7 +60,7 @@ def test_exact_stops_where_the_solver_does() -> None:
     for cards, action in ((["13", "12"], "stay"), (["2", "11"], "draw"), (["13", "9", "8"], "stay"), (["8", "3", "2"], "draw")):
         table = _at([cards[0], "1", *cards[1:]], "draw", "stay", *["draw"] * (len(cards) - 2))
         (_, position), _ = risk.read_positions(table)
-        solution = risk.solve(position)
+        solution = risk.solve_position(position)
         assert solution.stay is not None
         assert action == ("draw" if solution.draw > solution.stay else "stay"), cards
         assert _answer("exact", table) == action, cards
@@ -103,7 +103,7 @@ def test_review_prices_each_choice() -> None:
     assert found[2].stay == 25.0
     # the solver agrees, but that the wiped round is priced from a full deck
     (_, position), _ = risk.read_positions(_at(["13", "1", "12", "11"], "draw", "stay"))
-    assert found[2].draw == pytest.approx(risk.solve(position).draw, abs=0.05)
+    assert found[2].draw == pytest.approx(risk.solve_position(position).draw, abs=0.05)
     assert found[2].loss == pytest.approx(25.0 - found[2].draw)
     assert found[3].loss == 0.0
     assert all(d.loss >= 0.0 for d in found)

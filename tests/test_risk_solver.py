@@ -44,7 +44,7 @@ def test_base_optimum_as_published() -> None:
     ids=lambda value: getattr(value, "name", value),
 )
 def test_base_threshold_rules_as_published(strategy: Strategy, share: str) -> None:
-    best = risk.solve(BASE).value
+    best = risk.solve_position(BASE).value
     digits = len(share.split(".")[1])
     assert f"{100 * risk.evaluate(BASE, strategy).mean / best:.{digits}f}" == share
 
@@ -97,7 +97,7 @@ def test_exact_distribution_agrees_with_a_simulation(
 
 def test_optimal_play_of_the_plain_model_is_worth_its_value(seed: int) -> None:
     """The mean over the cards is by simulation: of the play that the solver would stop."""
-    solution = risk.solve(PLAIN_START)
+    solution = risk.solve_position(PLAIN_START)
     exact = risk.evaluate(PLAIN_START, risk.optimal(), solution=solution)
     assert exact.mean == pytest.approx(solution.value, abs=1e-9)
     # one rule of the family of the simulation comes close, none is better
@@ -134,7 +134,7 @@ def test_values_agree_with_a_plain_recursion(number: int, seed: int) -> None:
     position = risk.Position(sum(1 << card for card in line), _counts(deck), _counts(discard))
     points = {x: float(x) for x in range(128)}
     expected = recursion(tuple(line), tuple(deck), tuple(discard), points, True)
-    assert risk.solve(position).value == pytest.approx(expected, abs=1e-12), f"seed {seed}: {line} {deck} {discard}"
+    assert risk.solve_position(position).value == pytest.approx(expected, abs=1e-12), f"seed {seed}: {line} {deck} {discard}"
     for target in (20, 34):
         chance = recursion(tuple(line), tuple(deck), tuple(discard), {x: float(x >= target) for x in range(128)}, True)
         assert risk.tabulate_reach(position, [target])[0].chance == pytest.approx(chance, abs=1e-12), f"seed {seed}"
@@ -143,20 +143,20 @@ def test_values_agree_with_a_plain_recursion(number: int, seed: int) -> None:
 def test_unlucky_7_wipes_the_line_and_its_cards_follow_in_the_discard_pile() -> None:
     # deck: unlucky7 alone; then 5 and 12, wiped, are the next deck: 7 + 12 + 5, for nothing can double
     position = risk.Position(1 << 5 | 1 << 12, _counts([UNLUCKY]), _counts([]))
-    solution = risk.solve(position)
+    solution = risk.solve_position(position)
     assert (solution.stay, solution.draw) == (17.0, 24.0)
 
 
 def test_lucky_13_allows_a_second_13_and_no_third() -> None:
-    assert risk.solve(risk.Position(1 << 13, _counts([LUCKY]))).draw == 26.0
-    assert risk.solve(risk.Position(1 << LUCKY, _counts([13]))).draw == 26.0
-    assert risk.solve(risk.Position(1 << 13 | 1 << LUCKY, _counts([13]))).draw == 0.0
-    assert risk.solve(risk.Position(1 << 13, _counts([13]))).draw == 0.0
+    assert risk.solve_position(risk.Position(1 << 13, _counts([LUCKY]))).draw == 26.0
+    assert risk.solve_position(risk.Position(1 << LUCKY, _counts([13]))).draw == 26.0
+    assert risk.solve_position(risk.Position(1 << 13 | 1 << LUCKY, _counts([13]))).draw == 0.0
+    assert risk.solve_position(risk.Position(1 << 13, _counts([13]))).draw == 0.0
 
 
 def test_zero_leaves_no_choice_and_scores_with_seven_cards_only() -> None:
     six = sum(1 << card for card in (0, 1, 2, 3, 4, 5))
-    solution = risk.solve(risk.Position(six, _counts([12, 5])))
+    solution = risk.solve_position(risk.Position(six, _counts([12, 5])))
     assert solution.stay is None
     assert solution.value == (15 + 12 + 15) / 2
     assert risk.Position(six, _counts([])).score == 0
@@ -166,7 +166,7 @@ def test_modifiers_lower_the_score_and_leave_with_the_line() -> None:
     assert risk.parse_position("8 12 /2 -4").score == 6
     assert risk.parse_position("2 -10").score == 0
     wiped = risk.Position(1 << 12, _counts([UNLUCKY]), half=True, minus=10)
-    assert (wiped.score, risk.solve(wiped).draw) == (0, 7.0 + 12.0)  # the 12 follows from the discard pile
+    assert (wiped.score, risk.solve_position(wiped).draw) == (0, 7.0 + 12.0)  # the 12 follows from the discard pile
 
 
 # ---- the frontiers
@@ -203,7 +203,7 @@ def test_special_frontier_bounds_the_rules_too() -> None:
 def test_cvar_frontier_is_what_no_rule_exceeds() -> None:
     alpha = 0.5
     points = risk.trace_cvar_frontier(PLAIN_START, alpha, (0.0, 0.5, 1.0))
-    assert points[0].mean == pytest.approx(risk.solve(PLAIN_START).value)
+    assert points[0].mean == pytest.approx(risk.solve_position(PLAIN_START).value)
     for point in points:
         mix = (1 - point.price) * point.mean + point.price * point.distribution.cvar(alpha)
         assert point.value == pytest.approx(mix, abs=1e-9)
@@ -264,7 +264,7 @@ def test_special_model_is_solved_and_kept() -> None:
     solved = risk.solve_model(risk.load_model("special"), progress=shown.append)
     assert shown == sorted(shown)
     assert shown[-1] == 1.0
-    assert solved.distribution.mean == pytest.approx(risk.solve(SPECIAL_START).value, abs=1e-9)
+    assert solved.distribution.mean == pytest.approx(risk.solve_position(SPECIAL_START).value, abs=1e-9)
     assert risk.solve_model(risk.load_model("special")).cached
     for rule in (risk.sum_at_least(26), risk.risk_at_least(0.24), risk.one_step()):
         assert risk.evaluate(SPECIAL_START, rule).mean < solved.distribution.mean
@@ -276,7 +276,7 @@ def test_special_model_is_solved_and_kept() -> None:
         (lambda: risk.load_model("full"), "unknown model 'full'"),
         (lambda: risk.solve_race("special"), "base and plain"),
         (lambda: risk.solve_race("plain", 0), "target = 0"),
-        (lambda: risk.solve(PLAIN_START, np.zeros(3)), "160 finite numbers"),
+        (lambda: risk.solve_position(PLAIN_START, np.zeros(3)), "160 finite numbers"),
         (lambda: risk.trace_bust_frontier(PLAIN_START, (-1.0,)), "price of a bust = -1.0"),
         (lambda: risk.trace_cvar_frontier(PLAIN_START, 0.0), "alpha = 0.0"),
         (lambda: risk.tabulate_reach(PLAIN_START, [-1]), "target = -1"),

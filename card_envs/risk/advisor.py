@@ -13,7 +13,7 @@ from card_envs.games.flip7.state import ACTIVE, BUSTED, CARDS, COPIES, MAX_PLAYE
 from card_envs.risk.model import Position, parse_cards, parse_position
 from card_envs.risk.odds import compute_odds
 from card_envs.risk.race import TARGET, shift_totals, solve_race
-from card_envs.risk.solve import solve
+from card_envs.risk.solve import solve_position
 
 ME = 0
 HELP = """\
@@ -163,10 +163,10 @@ class Advisor:
         position = self.position(ME)
         if not self.lines[ME] or position.must_draw:
             return {"advice": "draw", "why": "Zero must draw" if position.must_draw else "an empty line risks nothing"}
-        points = solve(position)
+        points = solve_position(position)
         assert points.stay is not None
         (mine,), (theirs,) = shift_totals(np.array([self.totals]), self.target)
-        win = solve(position, solve_race("plain").payoffs[mine, theirs])
+        win = solve_position(position, solve_race("plain").payoffs[mine, theirs])
         assert win.stay is not None
         return {
             "advice": "draw" if points.draw > points.stay else "stay",

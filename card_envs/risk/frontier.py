@@ -14,7 +14,7 @@ import numpy as np
 
 from card_envs.risk.kernel import OFFSET
 from card_envs.risk.model import Position
-from card_envs.risk.solve import POINTS, Distribution, Progress, evaluate, optimal, reach_payoff, solve
+from card_envs.risk.solve import POINTS, Distribution, Progress, evaluate, optimal, reach_payoff, solve_position
 
 MOST_PRICE = 400.0  # points; at this price of a bust nobody risks one
 PRICES = (0.0, *np.geomspace(0.5, MOST_PRICE, 39).tolist())
@@ -65,7 +65,7 @@ def trace_bust_frontier(position: Position, prices: tuple[float, ...] = PRICES, 
     for number, price in enumerate(prices, 1):
         if not price >= 0.0:
             raise ValueError(f"price of a bust = {price!r}: allowed is a number from 0")
-        solution = solve(position, POINTS, -price)
+        solution = solve_position(position, POINTS, -price)
         points.append(Point(price, evaluate(position, optimal(), solution=solution), solution.value))
         if progress is not None:
             progress(number / len(prices))
@@ -102,7 +102,7 @@ def trace_cvar_frontier(
         best = None
         for eta in ETAS:
             payoff = (1.0 - weight) * POINTS + weight * (eta - np.maximum(eta - POINTS, 0.0) / alpha)
-            solution = solve(position, payoff)
+            solution = solve_position(position, payoff)
             if best is None or solution.value > best.value:
                 best = solution
         assert best is not None
@@ -147,7 +147,7 @@ def tabulate_reach(position: Position, targets: range | list[int] = range(1, 101
     for number, target in enumerate(targets, 1):
         if not 0 <= target < len(POINTS) - OFFSET:
             raise ValueError(f"target = {target!r}: allowed is a whole number from 0 to {len(POINTS) - OFFSET - 1}")
-        solution = solve(position, reach_payoff(target))
+        solution = solve_position(position, reach_payoff(target))
         played = evaluate(position, optimal(), solution=solution)
         rows.append(Reach(target, solution.value, played.mean, played.bust))
         if progress is not None:

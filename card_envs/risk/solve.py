@@ -99,7 +99,7 @@ class Strategy:
         mode: How the kernel decides.
         threshold: P(bust | number card) from which on one stays.
         table: Where one stays, by line, uint8 [65536].
-        payoff, busted: What an optimal strategy maximises, as for :func:`solve`.
+        payoff, busted: What an optimal strategy maximises, as for :func:`solve_position`.
     """
 
     name: str
@@ -140,7 +140,7 @@ def always_draw() -> Strategy:
 
 
 def optimal(payoff: Array | None = None, busted: float | None = None, name: str = "optimal") -> Strategy:
-    """Maximise E[g(score)], with the payoff g and that of a bust as for :func:`solve`."""
+    """Maximise E[g(score)], with the payoff g and that of a bust as for :func:`solve_position`."""
     return Strategy(name, OPTIMAL, payoff=payoff, busted=busted)
 
 
@@ -187,7 +187,7 @@ class Solution:
         return None if self.position.must_draw else float(self.payoff[self.position.score + OFFSET])
 
 
-def solve(
+def solve_position(
     position: Position,
     payoff: Array | None = None,
     busted: float | None = None,
@@ -238,14 +238,14 @@ def evaluate(
         position: Where the round goes on.
         strategy: When to stay.
         solution: That of an optimal strategy, if it is at hand.
-        threads, progress: As for :func:`solve`.
+        threads, progress: As for :func:`solve_position`.
 
     Raises:
-        ValueError: The payoff of an optimal strategy is wrong, as for :func:`solve`.
+        ValueError: The payoff of an optimal strategy is wrong, as for :func:`solve_position`.
     """
     line, deck, discard, rules = _arguments(position)
     if strategy.mode == OPTIMAL and solution is None:
-        solution = solve(position, strategy.payoff, strategy.busted, threads=threads, progress=_halve(progress, 0.0))
+        solution = solve_position(position, strategy.payoff, strategy.busted, threads=threads, progress=_halve(progress, 0.0))
         progress = _halve(progress, 0.5)
     values, draws = (solution.values, solution.draws) if solution else (np.zeros(1), np.zeros(1))
     payoff, busted = (solution.payoff, solution.busted) if solution else (POINTS, 0.0)
@@ -313,7 +313,7 @@ def solve_model(model: Model, *, threads: int | None = None, progress: Progress 
 
     Args:
         model: What is played.
-        threads, progress: As for :func:`solve`.
+        threads, progress: As for :func:`solve_position`.
         use_cache: Whether to read and to keep the result on disk.
     """
     path = cache.name_file(f"round-{model.name}", model)

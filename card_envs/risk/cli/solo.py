@@ -15,7 +15,7 @@ from card_envs.risk.frontier import tabulate_reach
 from card_envs.risk.model import CAVEAT, Position, load_model, name_cards, parse_position
 from card_envs.risk.odds import compute_odds
 from card_envs.risk.race import TARGET, expect_rounds, solve_race
-from card_envs.risk.solve import solve, solve_model
+from card_envs.risk.solve import solve_model, solve_position
 from card_envs.risk.tables import read_positions
 
 
@@ -74,7 +74,7 @@ def show_odds(
         return
     position = parse_position(line or "", gone)
     odds = compute_odds(position, draws)
-    solution = solve(position)
+    solution = solve_position(position)
     facts: dict[str, Any] = {"line": name_cards(position.line), **odds.facts(), "draw": solution.draw, "stay": solution.stay}
     rows = facts.pop("draws")
     facts["advice"] = "draw" if solution.stay is None or solution.draw > solution.stay else "stay"
