@@ -241,7 +241,7 @@ def measure_losses(
 
 
 class _Play:
-    """``count`` deals, each with the player in seat ``deal % players`` and the others elsewhere."""
+    """``count`` matches: number m has the player in seat m modulo ``players``, and the others in the other seats."""
 
     def __init__(
         self, player: str | Player, others: str | Player, players: int, count: int, seed: int, options: dict[str, OptionValue]

@@ -282,7 +282,7 @@ def begin_round(s):
 
 @register_jitable
 def next_active(s, seat):
-    """The next active player clockwise after ``seat``, who comes last himself; NOBODY if there is none."""
+    """The next active player clockwise after ``seat``, who comes last; NOBODY if there is none."""
     other = seat
     for _ in range(s.players):
         other = 0 if other + 1 == s.players else other + 1
