@@ -9,7 +9,7 @@ import pytest
 
 import card_envs
 from card_envs import risk
-from card_envs.arena import duel, play_matches
+from card_envs.arena import play_duel
 from card_envs.games.flip7 import GAME
 from card_envs.players import Decisions, resolve
 from card_envs.risk.players import find_decided
@@ -40,8 +40,8 @@ def _answer(spec: str, table: card_envs.Table) -> str:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("players", [2, 4])
 def test_players_play_whole_matches(spec: str, players: int, seed: int) -> None:
-    played = play_matches("flip7", [spec, *["random"] * (players - 1)], 20, seed=seed)
-    assert played.shares[:, :, 0].mean() > 1.2 / players, f"seed {seed}"
+    result = play_duel("flip7", spec, "random", players=players, matches=20 * players, board_list="train", seed=seed)
+    assert result.share.mean > 1.2 / players, f"seed {seed}"
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -51,9 +51,9 @@ def test_players_do_not_see_what_is_hidden(spec: str, seed: int) -> None:
         batch.step(batch.sample())
     player = resolve(spec, GAME, batch.options)
     rows = np.arange(200)
-    before = player.act(Decisions(batch, rows))
+    before = player.act(Decisions(batch.matches, rows))
     batch.redeal(batch.to_move.astype(np.int64), seed)
-    assert np.array_equal(player.act(Decisions(batch, rows)), before), f"seed {seed}"
+    assert np.array_equal(player.act(Decisions(batch.matches, rows)), before), f"seed {seed}"
 
 
 def test_exact_stops_where_the_solver_does() -> None:
@@ -150,4 +150,4 @@ def test_wilson_interval_by_hand() -> None:
 
 
 def test_duplicate_duel_beside_fair_share(seed: int) -> None:
-    assert duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"
+    assert play_duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"

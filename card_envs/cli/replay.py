@@ -14,14 +14,14 @@ from card_envs.console import Json, print_json, read_record
 
 def replay(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A record: the JSON of Table.record(), as `play --save` writes it.")
+        Path, typer.Argument(metavar="FILE", help="A record as `play --save` or Table.record() writes it, in JSON.")
     ],
     step: Annotated[bool, typer.Option("--step", help="Show the table before every action, not only at the end.")] = False,
     json: Json = False,
 ) -> None:
     """Replay a record.
 
-    Each action, and the table at its end; with --json the state at its end.
+    Prints every action and the table at the end, or with --json the state at the end.
     """
     record = read_record(file)
     try:

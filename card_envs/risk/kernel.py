@@ -1,6 +1,6 @@
 """The loops of the solver: optimal stopping of one solo round, backward for values and forward for distributions.
 
-They are functions that numba can compile; whoever runs one compiles it by :func:`compiled`.
+They are functions that numba can compile; whoever runs one compiles it by :func:`compile_kernel`.
 
 The *free* kinds of a line are the number cards that can still come to it without a double, at most 15. A state is the set
 ``c`` of the free cards that have come: its line is the first line joined by ``c``, its deck the first deck without ``c``. A
@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from card_envs.engine.compiled import digest
+from card_envs.engine.compiled import hash_code
 from card_envs.games.flip7.lines import (
     BONUS_POINTS,
     FLIP_SEVEN,
@@ -48,9 +48,9 @@ class Rules(NamedTuple):
     """What a round is scored by; ints, because compiled loops want one type.
 
     Attributes:
-        zero_rule: whether Zero forbids to stay and scores 0 without a Flip 7.
-        pair_counts_twice, brutal: the options of the game.
-        half, minus: the modifiers in the line; ``minus`` in points.
+        zero_rule: Whether Zero forbids to stay and scores 0 without a Flip 7.
+        pair_counts_twice, brutal: The options of the game.
+        half, minus: The modifiers in the line; ``minus`` in points.
     """
 
     zero_rule: int
@@ -60,12 +60,12 @@ class Rules(NamedTuple):
     brutal: int
 
 
-def compiled(function: Callable[..., Any]) -> Any:
-    """The function, compiled at its first call and kept on disk where that can be written. It lets other threads run.
+def compile_kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function at its first call and keep it on disk, where that can be written. It lets other threads run.
 
-    numba does not notice when a function of another module changes that is compiled into this one; a digest in its name does.
+    numba does not notice when a function of another module changes that is compiled into this one; a hash in its name does.
     """
-    function.__qualname__ += f".{digest((function,))}"
+    function.__qualname__ += f".{hash_code((function,))}"
     try:
         return njit(cache=True, nogil=True)(function)
     except RuntimeError:  # a read-only container without a home

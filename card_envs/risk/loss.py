@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 import card_envs
-from card_envs.engine.batch import Batch
 from card_envs.engine.game import Metric, unknown
+from card_envs.engine.matches import Matches
 from card_envs.engine.measures import DEALS, LOST, Appraiser
 from card_envs.engine.table import Table
-from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
+from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY
 from card_envs.players.player import Decisions
 from card_envs.risk.kernel import SCORES
 from card_envs.risk.model import CAVEAT, name_cards
@@ -87,10 +87,10 @@ def build_payoffs(view: View, unit: str, race: Race | None = None) -> Array:
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices between drawing and staying that are about to be made in some rows of a batch; n of them.
+    """Choices between drawing and staying that are about to be made in n rows of many matches.
 
     Attributes:
-        rows: The rows of the batch, int64 [n].
+        rows: Those rows, int64 [n].
         view: What their movers see.
         drew: Whether drawing was chosen, bool [n].
         draw, stay: What either is worth, float64 [n].
@@ -114,29 +114,29 @@ def compute_loss(draw: Array, stay: Array, drew: NDArray[np.bool_]) -> Array:
     return lost
 
 
-def find_choices(batch: Batch, rows: NDArray[np.int64], unit: str = "points", race: Race | None = None) -> Choices | None:
-    """The choices among the decisions of these rows, whose actions are in the batch; ``None`` if there are none."""
-    rows = _select_choosing(batch, rows)
+def find_choices(matches: Matches, rows: NDArray[np.int64], unit: str = "points", race: Race | None = None) -> Choices | None:
+    """The choices among the decisions of these rows, whose actions are laid ready; ``None`` if there are none."""
+    rows = _select_choosing(matches, rows)
     if not len(rows):
         return None
-    view = View.read(Decisions(batch, rows).observation, batch.options)
+    view = View.read(Decisions(matches, rows).observation, matches.options)
     draw, stay = value_choices(view, np.arange(len(rows)), build_payoffs(view, unit, race))
-    return Choices(rows, view, batch._actions[rows] == ACTION_DRAW, draw, stay)
+    return Choices(rows, view, matches.actions[rows] == ACTION_DRAW, draw, stay)
 
 
-def _select_choosing(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def _select_choosing(matches: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Those of the rows in which there is a choice between drawing and staying."""
-    choosing: NDArray[np.int64] = rows[batch._mask[rows, ACTION_STAY] == 1]
+    choosing: NDArray[np.int64] = rows[matches.mask[rows, ACTION_STAY] == 1]
     return choosing
 
 
-def measure_millionths(batch: Batch, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def measure_millionths(matches: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """What the actions that are about to be played in these rows give away, in millionths of a point, int64 [n]."""
-    lost = np.zeros(batch.size, np.int64)
-    asked = _select_choosing(batch, rows)
+    lost = np.zeros(matches.size, np.int64)
+    asked = _select_choosing(matches, rows)
     if len(asked):
-        view = View.read(Decisions(batch, asked).observation, batch.options)
-        drew = batch._actions[asked] == ACTION_DRAW
+        view = View.read(Decisions(matches, asked).observation, matches.options)
+        drew = matches.actions[asked] == ACTION_DRAW
         doubtful = np.flatnonzero(~(drew & find_sure_draws(view, np.arange(len(asked)))))  # the others lose nothing
         payoffs = np.broadcast_to(POINTS, (len(doubtful), SCORES)).copy()
         draw, stay = value_choices(view, doubtful, payoffs)

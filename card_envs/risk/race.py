@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from card_envs.games.flip7.lines import BONUS_POINTS, FLIP_SEVEN, count_set, has_card, is_flip_seven, sum_line
 from card_envs.games.flip7.state import LUCKY_13
 from card_envs.risk import cache, race_kernel
-from card_envs.risk.kernel import NUMBER_KINDS, OFFSET, SCORES, compiled
+from card_envs.risk.kernel import NUMBER_KINDS, OFFSET, SCORES, compile_kernel
 from card_envs.risk.model import Model, Position, load_model
 from card_envs.risk.race_kernel import CLOSE
 from card_envs.risk.solve import Array, Progress, evaluate, optimal, sum_at_least
@@ -31,8 +31,8 @@ TARGET = 200
 MOST = SCORES - OFFSET  # a round scores 0 … MOST - 1
 THRESHOLDS = np.arange(1, 90)
 
-_solve_cells = compiled(race_kernel.solve_cells)
-_pick_thresholds = compiled(race_kernel.pick_thresholds)
+_solve_cells = compile_kernel(race_kernel.solve_cells)
+_pick_thresholds = compile_kernel(race_kernel.pick_thresholds)
 
 
 def build_final_table(target: int) -> Array:

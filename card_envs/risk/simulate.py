@@ -9,17 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.arena import Estimate, estimate, list_seed
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
-from card_envs.engine.game import IllegalAction, OptionValue
+from card_envs.arena import Estimate, derive_list_seed, estimate_mean
+from card_envs.engine.game import OptionValue
+from card_envs.engine.matches import Matches
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW
-from card_envs.games.flip7.state import BUSTED, NUMBERS, TURN
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, NUMBERS, TURN
 from card_envs.players import Player, resolve
-from card_envs.players.player import seat_players
+from card_envs.players.runner import Runner
 from card_envs.risk import kernel
-from card_envs.risk.kernel import compiled
+from card_envs.risk.kernel import compile_kernel
 from card_envs.risk.loss import Decision, find_choices
 from card_envs.risk.model import name_cards
 from card_envs.risk.race import solve_race
@@ -29,9 +27,9 @@ from card_envs.risk.tables import build_rules, solve_wiped_round
 AT_ONCE = 4096  # matches
 WORST = 10  # decisions that are shown
 Z = 1.959964  # of a normal 95 % interval
-Watch = Callable[[Batch, NDArray[np.int64], NDArray[np.int64]], None]
+Watch = Callable[[Matches, NDArray[np.int64], NDArray[np.int64]], None]
 
-_measure_luck = compiled(kernel.measure_luck)
+_measure_luck = compile_kernel(kernel.measure_luck)
 
 
 @dataclass(frozen=True)
@@ -122,9 +120,9 @@ def play_real_round(
     luck = np.zeros(rounds)
     wiped = float(solve_wiped_round() @ POINTS)
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
-        states = batch._states[rows]
-        drawn = np.flatnonzero((batch._actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
+    def watch(played: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+        states = played.states[rows]
+        drawn = np.flatnonzero((played.actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
         if not adjust or not len(drawn):
             return
         some, who = states[drawn], seats[drawn]
@@ -137,10 +135,10 @@ def play_real_round(
 
     scores, bust, flip7 = play.run(watch, first_round=True)
     points = scores.astype(np.float64)
-    adjusted = estimate(points - luck) if adjust else None
+    adjusted = estimate_mean(points - luck) if adjust else None
     factor = float(points.var() / (points - luck).var()) if adjust else None
     return RealRound(
-        play.names[0], play.names[1], players, estimate(points), adjusted, factor, float(points.std(ddof=1)),
+        play.names[0], play.names[1], players, estimate_mean(points), adjusted, factor, float(points.std(ddof=1)),
         estimate_rate(int(bust.sum()), rounds), estimate_rate(int(flip7.sum()), rounds), rounds, seed,
     )  # fmt: skip
 
@@ -209,9 +207,9 @@ def measure_losses(
     worst: list[Decision] = []
     choices = wrong = 0
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+    def watch(played: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
         nonlocal choices, wrong, worst
-        made = find_choices(batch, rows, unit, race)
+        made = find_choices(played, rows, unit, race)
         if made is None:
             return
         rows, loss = made.rows, made.loss
@@ -222,9 +220,9 @@ def measure_losses(
             row = int(rows[i])
             worst.append(
                 Decision(
-                    int(batch._identity[row, loops.DECISION]) + 1,
-                    int(batch._states["deal"][row]),
-                    int(batch._to_move[row]),
+                    int(played.decisions[row]) + 1,
+                    int(played.states["deal"][row]),
+                    int(played.to_move[row]),
                     tuple(name_cards(int(made.view.lines[i, 0]))),
                     "draw" if made.drew[i] else "stay",
                     float(made.draw[i]),
@@ -235,7 +233,7 @@ def measure_losses(
 
     play.run(watch, first_round=False, rounds=rounds)
     return Losses(
-        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate(lost / rounds),
+        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate_mean(lost / rounds),
         wrong / max(choices, 1), choices, matches, seed, tuple(worst),
     )  # fmt: skip
 
@@ -252,10 +250,9 @@ class _Play:
         self.players = [resolve(player, GAME, resolved), resolve(others, GAME, resolved)]
         self.names = [spec if isinstance(spec, str) else repr(spec) for spec in (player, others)]
         self.count = count
-        self.seed = list_seed("report", seed)
-        self.batch = Batch(GAME, min(AT_ONCE, count), seed=0, **resolved)
-        self.batch._settings[loops.AUTO_RESET] = False
-        self.batch._settings[loops.SHOW] = False
+        self.seed = derive_list_seed("report", seed)
+        self.matches = Matches(GAME, min(AT_ONCE, count), resolved, auto_reset=False, write_observations=False)
+        self.runner = Runner(self.matches, self.players)
         self.first = 0
 
     def run(
@@ -267,7 +264,7 @@ class _Play:
         see it and play as in a last round.
 
         Args:
-            watch: Called with the batch, rows and the player's seats there before each of the player's choices on a turn is
+            watch: Called with the matches, rows and the player's seats there before each of the player's choices on a turn is
                 carried out.
             first_round: Whether to end each match after its first round.
             rounds: Gets how many rounds each match had, float64 [count].
@@ -275,32 +272,29 @@ class _Play:
         Returns:
             The player's score in the last round, int64 [count], and whether they busted or flipped 7 in it, bool [count] each.
         """
-        batch, n = self.batch, self.batch.players
+        matches, n = self.matches, self.matches.players
         scores, bust, flip7 = np.empty(self.count, np.int64), np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
-        batch._template["single_deal"] = first_round
-        for first in range(0, self.count, batch.size):
+        matches.template["single_deal"] = first_round
+        for first in range(0, self.count, matches.size):
             self.first = first
-            number = np.arange(first, min(first + batch.size, self.count))
+            number = np.arange(first, min(first + matches.size, self.count))
             every = rows = np.arange(len(number))
             seat = number % n
-            who = np.zeros(batch.size, np.int8)
-            batch._identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows, 0 * rows], axis=1)
-            batch._actions[rows] = loops.RESET
-            batch._run(rows)
-            while len(rows := rows[batch._to_move[rows] >= 0]):
-                mine = batch._to_move[rows] == seat[rows]
-                who[rows] = ~mine
-                batch._states["single_deal"][rows] = 0
-                seat_players(batch, rows, who, self.players, batch._actions)
-                if not batch._mask[rows, batch._actions[rows]].all():
-                    raise IllegalAction(f"a player chose an action that is not legal: {self.names}")
-                watched = rows[mine & (batch._states["phase"][rows] == TURN)]
-                watch(batch, watched, seat[watched])
-                batch._states["single_deal"][rows] = first_round
-                batch._run(rows)
-            scores[number] = batch._states["scores"][every, seat]
-            bust[number] = batch._states["status"][every, seat] == BUSTED
-            flip7[number] = batch._states["flipper"][every] == seat
+            self.runner.seating[:] = 1
+            self.runner.seating[rows, seat] = 0
+            matches.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
+            matches.deal(rows)
+            while len(rows := rows[matches.to_move[rows] >= 0]):
+                mine = matches.to_move[rows] == seat[rows]
+                matches.states["single_deal"][rows] = 0
+                self.runner.choose(rows)
+                watched = rows[mine & (matches.states["phase"][rows] == TURN)]
+                watch(matches, watched, seat[watched])
+                matches.states["single_deal"][rows] = first_round
+                matches.run(rows)
+            scores[number] = matches.states["scores"][every, seat]
+            bust[number] = matches.states["status"][every, seat] == BUSTED
+            flip7[number] = matches.states["flipper"][every] == seat
             if rounds is not None:
-                rounds[number] = batch._states["finished"][every]
+                rounds[number] = matches.states["finished"][every]
         return scores, bust, flip7

@@ -20,7 +20,18 @@ from numpy.typing import NDArray
 from card_envs.games.flip7.lines import count_line, sum_line
 from card_envs.games.flip7.state import UNLUCKY_7
 from card_envs.risk import cache, kernel
-from card_envs.risk.kernel import FREE_KINDS, NUMBER_KINDS, OFFSET, ONE_STEP, OPTIMAL, RISK, SCORES, TABLE, Rules, compiled
+from card_envs.risk.kernel import (
+    FREE_KINDS,
+    NUMBER_KINDS,
+    OFFSET,
+    ONE_STEP,
+    OPTIMAL,
+    RISK,
+    SCORES,
+    TABLE,
+    Rules,
+    compile_kernel,
+)
 from card_envs.risk.model import Model, Position, name_cards
 
 Array = NDArray[np.float64]
@@ -32,10 +43,10 @@ PARTS = 64  # into which the threads divide a large solution
 POINTS: Array = np.arange(SCORES, dtype=np.float64) - OFFSET
 """The payoff g(x) = x, float64 [160]: index x + 32."""
 
-_solve_backward = compiled(kernel.solve_backward)
-_solve_wiped = compiled(kernel.solve_wiped)
-_play_forward = compiled(kernel.play_forward)
-_play_wiped = compiled(kernel.play_wiped)
+_solve_backward = compile_kernel(kernel.solve_backward)
+_solve_wiped = compile_kernel(kernel.solve_wiped)
+_play_forward = compile_kernel(kernel.play_forward)
+_play_wiped = compile_kernel(kernel.play_wiped)
 
 
 def reach_payoff(target: int) -> Array:

@@ -19,12 +19,12 @@ from card_envs.games.flip7 import GAME
 from card_envs.games.flip7.lines import has_card, sum_minus
 from card_envs.games.flip7.state import HALF, LINE_KINDS, NUMBERS, STATUS, UNLUCKY_7
 from card_envs.risk import kernel
-from card_envs.risk.kernel import NUMBER_KINDS, Rules, compiled
+from card_envs.risk.kernel import NUMBER_KINDS, Rules, compile_kernel
 from card_envs.risk.model import MODELS, Position
 from card_envs.risk.solve import Array, evaluate, optimal
 
-_compare_choices = compiled(kernel.compare_choices)
-_find_sure_draws = compiled(kernel.find_sure_draws)
+_compare_choices = compile_kernel(kernel.compare_choices)
+_find_sure_draws = compile_kernel(kernel.find_sure_draws)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,9 @@ import numpy as np
 from numba.extending import overload, register_jitable
 
 from card_envs.engine.random import popcount
+from card_envs.games.flip7.deck import count_next
 from card_envs.games.flip7.state import (
-    BUSTED, FIRST_MODIFIER, HALF, KINDS, LUCKY_13, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
+    BUSTED, FIRST_MODIFIER, HALF, LUCKY_13, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 FLIP_SEVEN = 7  # so many number cards end the round (F29)
@@ -205,6 +206,16 @@ def bust_line(s, seat, card):
 
 
 @register_jitable
+def discard_line(s, seat):
+    """F9: the round is over, and all cards of ``seat`` go to the discard pile, those of a busted line too."""
+    for i in range(s.length[seat]):
+        s.discard[s.cards[seat, i]] += 1
+    s.void[seat] = 0
+    s.length[seat] = 0
+    clear_line(s, seat)
+
+
+@register_jitable
 def place_card(s, seat, card):
     """A number or modifier comes to a line and wipes it, busts it or joins it (F22–F24, F30)."""
     if card == UNLUCKY_7:
@@ -224,34 +235,6 @@ def score_seat(s, seat):
     held = s.held[seat]
     zero = has_card(held, ZERO) and s.flipper != seat
     return score_sum(s.numbers[seat], s.minus[seat], has_card(held, HALF), zero, s.brutal)
-
-
-# ---- the next card
-
-
-@register_jitable
-def count_next(s, kind):
-    """How many cards of ``kind`` there are where the next card is drawn from: the deck or, once empty, the discard pile."""
-    return s.unseen[kind] if s.drawn < s.deck_size else s.discard[kind]  # F7
-
-
-@register_jitable
-def count_cards(s):
-    """How many cards the next one is drawn from."""
-    cards = s.deck_size - s.drawn
-    if cards == 0:
-        for kind in range(KINDS):
-            cards += s.discard[kind]
-    return cards
-
-
-@register_jitable
-def count_numbers(s):
-    """How many number cards the next card is drawn from."""
-    numbers = 0
-    for kind in range(FIRST_MODIFIER):
-        numbers += count_next(s, kind)
-    return numbers
 
 
 @register_jitable

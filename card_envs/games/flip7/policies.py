@@ -11,11 +11,9 @@ from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy, Rule
 from card_envs.engine.random import choose_random
-from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
-from card_envs.games.flip7.lines import (
-    BUST, PAIR, add_card, count_busting, count_cards, count_next, count_numbers, get_value, has_card, score_seat,
-)  # fmt: skip
-from card_envs.games.flip7.state import FIRST_MODIFIER, TURN, UNLUCKY_7, ZERO
+from card_envs.games.flip7.deck import count_cards, count_next, count_numbers
+from card_envs.games.flip7.lines import BUST, PAIR, add_card, count_busting, get_value, has_card, score_seat
+from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY, FIRST_MODIFIER, TURN, UNLUCKY_7, ZERO
 from card_envs.games.flip7.targets import (
     NO_POINTS, appraise, appraise_line, choose_target, get_line, is_active, is_last_round, is_legal, project_total,
     read_modifiers, read_numbers, share_win,

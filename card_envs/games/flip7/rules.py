@@ -6,73 +6,18 @@ seat has to choose. So neither a Flip Four inside a Flip Four nor a round that e
 
 from numba.extending import register_jitable
 
+from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, shuffle
-from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
+from card_envs.games.flip7.deck import build_deck, draw_card, lay_out
 from card_envs.games.flip7.lines import (
-    BONUS_POINTS, append_card, clear_line, has_card, is_flip_seven, place_card, remove_card, score_seat,
+    BONUS_POINTS, append_card, discard_line, has_card, is_flip_seven, place_card, remove_card, score_seat,
 )  # fmt: skip
 from card_envs.games.flip7.state import (
-    ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED,
-    GIVE, GIVE_TASK, JUST_ONE_MORE, KINDS, NO_QUEUE, NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, STAY_TASK,
-    STAYED, STEAL, SWAP, TURN, TURN_TASK, ZERO,
+    ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, DEAL_TASK,
+    DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, JUST_ONE_MORE, NOBODY,
+    NO_QUEUE, PER_SEAT, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, SEATS_FROM, STAYED, STAY_TASK, STEAL, SWAP, TURN,
+    TURN_TASK, ZERO,
 )  # fmt: skip
-
-# ---- the deck
-
-
-@register_jitable
-def lay_out(s, counts, first):
-    """Lay ``counts[kind]`` cards of each kind into the deck, from place ``first`` on, and return where they end."""
-    end = first
-    for kind in range(KINDS):
-        for _ in range(counts[kind]):
-            s.deck[end] = kind
-            end += 1
-    return end
-
-
-@register_jitable
-def shuffle_deck(s, first, end):
-    """Begin a new deck of ``end`` cards; those from place ``first`` on are shuffled."""
-    shuffle(s.deck, first, end, s.key, s.shuffles)
-    s.shuffles += 1
-    s.drawn = 0
-    s.deck_size = end
-
-
-@register_jitable
-def build_deck(s):
-    """F1: the full deck, shuffled under the cards of a given order."""
-    for kind in range(KINDS):
-        s.unseen[kind] = COPIES[kind]
-    for i in range(s.ordered):
-        s.unseen[s.deck[i]] -= 1
-    end = lay_out(s, s.unseen, s.ordered)
-    for kind in range(KINDS):
-        s.unseen[kind] = COPIES[kind]
-    shuffle_deck(s, s.ordered, end)
-
-
-@register_jitable
-def reshuffle(s):
-    """F7: the discard pile becomes the new deck."""
-    end = lay_out(s, s.discard, 0)
-    for kind in range(KINDS):
-        s.unseen[kind] = s.discard[kind]
-        s.discard[kind] = 0
-    shuffle_deck(s, 0, end)
-
-
-@register_jitable
-def draw_card(s):
-    """Take the next card off the deck."""
-    if s.drawn == s.deck_size:  # F7: when the next card is needed, not when the last one leaves
-        reshuffle(s)
-    card = s.deck[s.drawn]
-    s.drawn += 1
-    s.unseen[card] -= 1
-    return card
-
 
 # ---- receiving a number card
 
@@ -240,8 +185,7 @@ def pick(s, seat, card):
 
 @register_jitable
 def end_round(s):
-    """F39, F40: score, discard the lines; then the match is over or the next round begins."""
-    best = -2147483648
+    """F39: score, discard the lines."""
     for seat in range(s.players):
         points = score_seat(s, seat)
         if s.brutal and s.bonus == seat:
@@ -250,34 +194,18 @@ def end_round(s):
             points += BONUS_POINTS
         s.scores[seat] = points
         s.last_status[seat] = FLIPPED if s.flipper == seat else s.status[seat]
-        s.totals[seat] += points
-        best = max(best, s.totals[seat])
-        for i in range(s.length[seat]):
-            s.discard[s.cards[seat, i]] += 1  # F9
-        s.void[seat] = 0
-        s.length[seat] = 0
-        clear_line(s, seat)
-    s.finished += 1
+        discard_line(s, seat)
     s.depth = 0
-    if best >= s.target or s.single_deal or s.deal >= s.max_rounds:
-        s.truncated = best < s.target and not s.single_deal  # F45
-        s.over = 1
-        s.phase = OVER
-        s.to_move = NOBODY
-    else:
-        s.deal += 1
-        s.dealer = (s.dealer + 1) % s.players
-        begin_round(s)
+    s.deal_over = 1
 
 
 @register_jitable
-def begin_round(s):
+def judge_match(s):
+    """F40: a total has reached the target; F45: the cap on the number of rounds."""
     for seat in range(s.players):
-        s.status[seat] = ACTIVE
-    s.turn = NOBODY
-    s.flipper = NOBODY
-    s.bonus = NOBODY
-    push(s, DEAL_TASK, NOBODY, 0, 0)
+        if s.totals[seat] >= s.target:
+            return DECIDED
+    return CUT_OFF if s.deal >= s.max_rounds else GOES_ON
 
 
 @register_jitable
@@ -320,7 +248,7 @@ def choose(s, seat, phase):
 
 @register_jitable
 def run(s):
-    """Do what is on top of the agenda until a seat has to choose, or the match is over."""
+    """Do what is on top of the agenda until a seat has to choose, or the round is over."""
     while s.depth > 0:
         top = s.depth - 1
         task = s.agenda[top, 0]
@@ -389,13 +317,17 @@ def run(s):
 
 
 @register_jitable
-def init(s):
-    """Shuffle and deal the first round; the options, the key and a given order are already in ``s``."""
-    build_deck(s)
-    s.deal = 1
-    s.dealer = s.players - 1
+def begin_deal(s):
+    """Deal a round; the first one from a new deck, which then lasts for the match."""
+    if s.finished == 0:
+        build_deck(s)
+    for seat in range(s.players):
+        s.status[seat] = ACTIVE
+    s.turn = NOBODY
+    s.flipper = NOBODY
+    s.bonus = NOBODY
     s.picked_seat = NOBODY
-    begin_round(s)
+    push(s, DEAL_TASK, NOBODY, 0, 0)
     run(s)
 
 

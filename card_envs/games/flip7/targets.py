@@ -7,14 +7,13 @@ player, fully against the leader, and less against the other opponents.
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_GIVE, ACTION_PICK, PER_SEAT, SEATS_FROM
+from card_envs.games.flip7.deck import count_cards, count_next
 from card_envs.games.flip7.lines import (
-    BONUS_POINTS, BUST, FLIP_SEVEN, add_card, count_cards, count_line, count_next, get_value, has_card, is_double, score_seat,
-    sum_line, sum_minus,
+    BONUS_POINTS, BUST, FLIP_SEVEN, add_card, count_line, get_value, has_card, is_double, score_seat, sum_line, sum_minus,
 )  # fmt: skip
 from card_envs.games.flip7.state import (
-    ACTIVE, BONUS, BUSTED, DISCARD, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF, JUST_ONE_MORE, NOBODY, STEAL, SWAP,
-    ZERO,
+    ACTION_BONUS, ACTION_GIVE, ACTION_PICK, ACTIVE, BONUS, BUSTED, DISCARD, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, HALF,
+    JUST_ONE_MORE, NOBODY, PER_SEAT, SEATS_FROM, STEAL, SWAP, ZERO,
 )  # fmt: skip
 
 # Rough fits to play of `ev` against itself. (With a small line it scored 19 on average, but 24 won more.)
