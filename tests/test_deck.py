@@ -15,7 +15,7 @@ from card_envs.engine.game import Option
 from card_envs.engine.rows import open_row
 from card_envs.engine.state import lay_out_state
 from card_envs.games import deck, melds
-from tests.helpers import match_key, shuffled
+from tests.reference.streams import match_key, shuffled
 
 FRENCH = [rank + suit for suit in "cdhs" for rank in "A23456789TJQK"]
 

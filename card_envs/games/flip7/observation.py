@@ -2,7 +2,7 @@
 
 from numba.extending import register_jitable
 
-from card_envs.engine.observation import FieldSpec, locate_fields
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.games.flip7.deck import count_cards
 from card_envs.games.flip7.lines import count_busting, score_seat
 from card_envs.games.flip7.state import (

@@ -6,7 +6,7 @@ seat has to choose. So neither a Flip Four inside a Flip Four nor a round that e
 
 from numba.extending import register_jitable
 
-from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.flip7.deck import build_deck, draw_card, lay_out
 from card_envs.games.flip7.lines import (
