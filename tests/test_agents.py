@@ -1,4 +1,4 @@
-"""The agents beside the package: the shipped checkpoints, and the searching players."""
+"""The agents of ``agents/``: the shipped checkpoints and the searching player."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_there_is_one_for_flip7() -> None:
 
 @pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
 def test_a_shipped_agent_plays_its_game_and_beats_random_clearly(path: Path) -> None:
-    """Matches are refused at the first action that is not legal."""
+    """The arena refuses a match at the first action that is not legal."""
     about = load_player(path).metadata
     game = load_game(about["game"])
     assert about["version"] == game.version, "it was trained for another version of the game"
@@ -39,7 +39,7 @@ def test_a_shipped_agent_says_how_it_was_made_and_how_good_it_is(path: Path) -> 
     about = load_player(path).metadata
     assert about["command"].startswith(f"python -m train.ppo {about['game']} ")
     evaluation = about["evaluation"]
-    assert evaluation["deal_list"] == "report", "measured on deals that nothing was chosen by"
+    assert evaluation["board_list"] == "report", "measured on deals that nothing was chosen by"
     assert evaluation["matches"] >= 10_000
     game = card_envs.load_game(about["game"])
     assert {"random", game.default_opponent, *game.aliases} <= set(evaluation["share"])
@@ -52,7 +52,7 @@ def test_a_shipped_agent_says_how_it_was_made_and_how_good_it_is(path: Path) -> 
 @pytest.mark.parametrize("until", ["match", "deal"])
 @pytest.mark.parametrize("name", GAMES)
 def test_flat_monte_carlo_plays_a_whole_match(name: str, until: str, seed: int) -> None:
-    """Legally, and the same from the same key; true hidden cards make no difference, for the tables that it gets hold none."""
+    """It plays legally and chooses the same from the same key, whatever the true hidden cards are."""
     player = FlatMonteCarlo(20, until=until)
     table = card_envs.table(name, seed=seed, players=3)
     rng = np.random.default_rng(seed)
@@ -81,7 +81,7 @@ def test_with_all_caution_it_is_its_policy(name: str, seed: int) -> None:
 
 
 def test_it_sees_what_wins() -> None:
-    """Flip 7 to 12, one card each, the first has stayed: the second wins by staying with more, and has to draw with less."""
+    """The target is 12 and the first seat has stayed with one card: the second should stay with more and draw with less."""
     erred = 0
     for first, second, best in (("11", "12", "stay"), ("12", "11", "draw")):
         for seed in range(5):

@@ -25,7 +25,7 @@ SIZE, ACTIONS, HIDDEN = GAME.observation_size(OPTIONS), GAME.num_actions(2), 16
 
 
 def make_network(seed: int, **changes: Any) -> Network:
-    """A network of random weights, its metadata changed as told."""
+    """Make a network of random weights, with changes of its metadata."""
     rng = np.random.default_rng(seed)
     widths = [SIZE, HIDDEN, ACTIONS]
     layers = [
@@ -77,7 +77,7 @@ def test_logits_are_those_of_the_formula(activation: str, seed: int) -> None:
 
 @pytest.mark.parametrize("sizes", [(SIZE, 128, 128, ACTIONS), (698, 64, 635)])
 def test_a_row_does_not_depend_on_the_rows_beside_it(sizes: tuple[int, ...], seed: int) -> None:
-    """To the last bit: alone, among few, among many, in any place. The arena relies on it."""
+    """Its logits are the same to the last bit alone, among few or many rows, and in any place. The arena relies on that."""
     rng = np.random.default_rng(seed)
     network = make_network(seed)
     network.layers = [
@@ -93,7 +93,7 @@ def test_a_row_does_not_depend_on_the_rows_beside_it(sizes: tuple[int, ...], see
 
 
 def test_a_sampling_network_draws_by_probability(seed: int) -> None:
-    """Frequencies of 20,000 draws beside the softmax over the legal actions; the same keys draw the same."""
+    """Frequencies of 20,000 draws agree with the softmax over the legal actions, and the same keys draw the same actions."""
     network = make_network(seed)
     network.deterministic = False
     n = 20_000
@@ -205,7 +205,7 @@ def test_a_changed_checkpoint_is_refused(checkpoint: Path, change: Callable[...,
 
 
 class Payload:
-    """A pickle that makes a file when it is loaded."""
+    """A pickle that creates a file when it is loaded."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

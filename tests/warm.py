@@ -1,4 +1,4 @@
-"""``python -m tests.warm``: compile every loop of every game in one process, before several run the suite side by side."""
+"""``python -m tests.warm``: compile every loop of every game in one process, before several processes run the suite."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
             for constant in value.co_consts:
                 add(constant)
         elif isinstance(value, list | tuple):
-            for item in value:
+            for item in (*getattr(value, "_fields", ()), *value):  # code names the fields of a named tuple, not their places
                 add(item)
         elif isinstance(value, frozenset):
             add(sorted(value, key=repr))

@@ -1,4 +1,4 @@
-"""The contract between a game and the engine: what a game gives, and the words both use.
+"""The contract between a game and the engine: what a game gives, and the words that both use.
 
 A game is a folder under ``card_envs/games/`` whose ``__init__.py`` holds one :class:`Game`. Its rules are plain functions
 over one *state*, a row of a structured NumPy dtype, decorated with :func:`numba.extending.register_jitable`: the engine
@@ -15,11 +15,20 @@ from typing import Any
 
 import numpy as np
 
+from card_envs.engine.actions import index_actions
+from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON, Rule, compose_rules
+from card_envs.engine.observation import Field, FieldSpec, lay_out_fields, locate_fields
+from card_envs.engine.options import Option, Options, OptionValue
 from card_envs.engine.picture import Picture
+from card_envs.engine.state import COMMON_FIELDS, MOST_DEALS, NOBODY, StateField, lay_out_state
 
-Rule = Callable[..., Any]
-OptionValue = bool | int | str
-Options = Mapping[str, OptionValue]
+# All that a game imports of the engine stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
+__all__ = [
+    "CUT_OFF", "DECIDED", "GOES_ON", "MOST_DEALS", "NOBODY", "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric",
+    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "index_actions", "lay_out_state", "locate_fields",
+    "unknown",
+]  # fmt: skip
+
 Deck = Sequence[str] | Sequence[Sequence[str]] | None  # a given order, or one for each deal
 
 
@@ -36,107 +45,17 @@ def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
 
 
 @dataclass(frozen=True)
-class Option:
-    """One row of a game's option table. It is stored in the state's field of the same name.
-
-    An option is a flag (``default`` a bool), a number from ``low`` to ``high`` (``default`` an int), or one of ``choices``
-    (``default`` a str; the state holds its index).
-    """
-
-    name: str
-    default: OptionValue
-    meaning: str
-    low: int = 0
-    high: int = 0
-    choices: tuple[str, ...] = ()
-
-    @property
-    def allowed(self) -> str:
-        if isinstance(self.default, bool):
-            return "true or false"
-        if self.choices:
-            return " or ".join(self.choices)
-        return f"{self.low} … {self.high}"
-
-    def check(self, value: object) -> OptionValue:
-        """``value`` as this option's type; ``ValueError`` that names the option and what is allowed."""
-        if isinstance(self.default, bool):
-            if isinstance(value, bool | np.bool_):
-                return bool(value)
-        elif self.choices:
-            if isinstance(value, str) and value in self.choices:
-                return value
-        elif isinstance(value, int | np.integer) and not isinstance(value, bool) and self.low <= value <= self.high:
-            return int(value)
-        raise ValueError(f"option {self.name} = {value!r}: allowed is {self.allowed}")
-
-    def read(self, text: str) -> OptionValue:
-        """The text as this option's type where it can be read so; :meth:`check` refuses the rest."""
-        if isinstance(self.default, bool):
-            return {"true": True, "false": False}.get(text.lower(), text)
-        if isinstance(self.default, int):
-            try:
-                return int(text)
-            except ValueError:
-                return text
-        return text
-
-    def encode(self, value: OptionValue) -> int:
-        return self.choices.index(str(value)) if self.choices else int(value)
-
-    def decode(self, stored: int) -> OptionValue:
-        if self.choices:
-            return self.choices[stored]
-        return bool(stored) if isinstance(self.default, bool) else int(stored)
-
-
-@dataclass(frozen=True)
-class Field:
-    """A named part of the flat observation: ``observation[slice].reshape(shape) * scale`` are the plain figures.
-
-    ``low`` and ``high`` bound the scaled values, which are clipped to them.
-    """
-
-    slice: slice
-    shape: tuple[int, ...]
-    scale: float
-    low: float
-    high: float
-    meaning: str
-
-
-@dataclass(frozen=True)
-class FieldSpec:
-    """How a game declares an observation field; ``scale`` may be the name of an option."""
-
-    name: str
-    shape: tuple[int | str, ...]  # "players" stands for their number
-    meaning: str
-    scale: float | str = 1.0
-    low: float = 0.0
-    high: float = 1.0
-
-
-def layout(specs: Iterable[FieldSpec], options: Options) -> dict[str, Field]:
-    """The fields of an observation, laid one after the other."""
-    fields: dict[str, Field] = {}
-    start = 0
-    for spec in specs:
-        shape = tuple(int(options[n]) if isinstance(n, str) else n for n in spec.shape)
-        scale = float(options[spec.scale]) if isinstance(spec.scale, str) else spec.scale
-        size = int(np.prod(shape, dtype=int))
-        fields[spec.name] = Field(slice(start, start + size), shape, scale, spec.low, spec.high, spec.meaning)
-        start += size
-    return fields
-
-
-@dataclass(frozen=True)
 class Policy:
     """A compiled built-in player.
 
-    ``choose(state, seat, words, key, parameters) -> action``: ``words`` is the action mask viewed as uint64, ``key`` the
-    stream of this decision, ``parameters`` a float64 array. It may use only what the seat may know. ``defaults`` names the
-    parameters and gives their defaults. A policy that does not look at ``words`` says so: playouts then make no masks.
+    Args:
+        name: The name by which it is asked for.
+        choose: ``choose(state, seat, words, key, parameters) -> action``. ``words`` is the action mask viewed as uint64,
+            ``key`` (uint64) the stream of this decision, ``parameters`` a float64 array. It may use only what the
+            seat may know.
+        meaning: How it plays, in words.
+        defaults: The names of the parameters, in order, and their default values.
+        reads_mask: Whether it looks at ``words``. If not, playouts make no masks.
     """
 
     name: str
@@ -150,7 +69,11 @@ class Policy:
 class Metric:
     """A figure that players of a game are measured by, beside who wins.
 
-    ``value`` makes it of sums of the game's counts, by name, float64 arrays of any one shape; NaN where nothing was counted.
+    Args:
+        name: The name of its column.
+        meaning: What it is, in words.
+        value: Makes it of sums of the game's counts, which are float64 arrays of any one shape by name; NaN where nothing
+            was counted.
     """
 
     name: str
@@ -158,46 +81,43 @@ class Metric:
     value: Callable[[Mapping[str, Any]], Any]
 
 
-# Fields that every state has; the engine reads and writes no others, but for the options.
-COMMON_FIELDS = {
-    "key": "the key of this match's shuffles",
-    "to_move": "the seat to move, -1 when over",
-    "phase": "index into Game.phases",
-    "over": "0 or 1",
-    "truncated": "1 if cut off by a technical cap (then over too)",
-    "single_deal": "1 if the match is over after its first deal (episode='deal')",
-    "deal": "number of the deal, from 1",
-    "dealer": "seat of the dealer",
-    "finished": "deals finished",
-    "totals": "per seat",
-    "scores": "per seat, of the deal finished last",
-    "deck": "the cards' indices; deck[drawn:deck_size] are still to come",
-    "drawn": "index of the next card",
-    "deck_size": "end of the deck",
-    "ordered": "cards given for the top of the next deck: in `deck`, or, of a game that shuffles for every deal, in `order`",
-}
+# Where Game.from_package finds what a game gives: in which of the game's modules, and by what name.
+PIECES = {
+    "state": {
+        "options": "OPTIONS", "presets": "PRESETS", "cards": "CARDS", "copies": "COPIES", "phases": "PHASES", "layout": "STATE",
+        "num_actions": "num_actions", "action_string": "action_string", "action_index": "action_index",
+    },
+    "rules": {
+        "begin_deal": "begin_deal", "step": "step", "judge_match": "judge_match", "action_mask": "action_mask",
+        "redeal": "redeal",
+    },
+    "observation": {"observation_specs": "FIELDS", "observe": "observe"},
+    "metrics": {"count_names": "COUNTS", "metrics": "METRICS", "count_action": "count_action", "count_deal": "count_deal"},
+    "policies": {"policies": "POLICIES", "aliases": "ALIASES"},
+    "text": {"details": "details", "ending": "ending", "picture": "picture", "check": "check"},
+}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """Everything that a game gives to the engine.
+    """Everything that a game gives to the engine. :meth:`from_package` makes it of the modules of the game's folder.
 
-    The rule functions, all over one state: ``init(state)`` deals (options, ``key`` and a given order are already in it),
-    ``step(state, action)`` plays a legal action up to the next decision, ``action_mask(state, mask)`` sets the bytes of the
-    legal actions in a cleared mask, ``observe(state, seat, observation)`` writes what ``seat`` knows, every value of it,
+    The rules are functions over one state. ``init(state)`` deals; options, ``key`` and a given order are already in the state.
+    ``step(state, action)`` plays a legal action up to the next decision. ``action_mask(state, mask)`` sets the bytes of the
+    legal actions in a cleared mask. ``observe(state, seat, observation)`` writes every value of what ``seat`` knows.
     ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the state's key. For :attr:`metrics`,
     ``count_action(state, action, counts)`` adds to ``counts`` [players, len(count_names)] what the seat to move is about to
-    do, and ``count_deal(state, counts)`` what is to be said of a deal that has just ended.
+    do, and ``count_deal(state, counts)`` what there is to count of a deal that has just ended.
     """
 
-    module: str  # the game's package, where it stands as GAME
+    module: str  # the game's package, which holds this object as GAME
     name: str
     title: str
     version: int
     summary: str
     options: tuple[Option, ...]
     cards: tuple[str, ...]  # names by index
-    copies: tuple[int, ...]  # of each in the full deck
+    copies: tuple[int, ...]  # of each card in the full deck
     phases: tuple[str, ...]
     state_dtype: np.dtype[np.void]
     init: Rule
@@ -212,31 +132,84 @@ class Game:
     num_actions: Callable[[int], int]  # of the number of players
     observation_specs: tuple[FieldSpec, ...]
     action_string: Callable[[int, int, int], str]  # (index, seat, players)
-    action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is no action at all
+    action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is not an action
     details: Callable[[Any, Options], dict[str, Any]]  # the game's own keys of Table.state()
-    ending: Callable[[Any], str]  # in words, how the deal finished last has ended
+    ending: Callable[[Any], str]  # how the deal that was finished last ended, in words
     score_scale: Callable[[Options], float]  # of reward="score"; negative where the lowest total wins
     presets: Mapping[str, Options]  # option ``variant`` -> values of other options; empty where there are none
     policies: tuple[Policy, ...]
     aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
     default_opponent: str
-    bounds: Mapping[str, tuple[int, int]]  # of each state field: what a foreign state must keep to be safe
-    check: Callable[[Any], str | None]  # what is wrong with a foreign state within the bounds, if anything
-    picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or view()
+    bounds: Mapping[str, tuple[int, int]]  # least and greatest value of state fields: a state from outside must keep them
+    check: Callable[[Any], str | None]  # what is wrong with a state from outside that keeps the bounds, if anything
+    picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or Table.view(seat)
+
+    @classmethod
+    def from_package(
+        cls,
+        package: str,
+        *,
+        name: str,
+        title: str,
+        version: int,
+        summary: str,
+        default_opponent: str,
+        score_scale: Callable[[Options], float],
+    ) -> Game:
+        """The game of a package: its functions and tables are collected from its modules by their names (:data:`PIECES`).
+
+        Args:
+            package: The game's ``__name__``.
+            name, title, version, summary: What the game is called, and its one line in the list of games.
+            default_opponent: The built-in policy that a learner meets by default.
+            score_scale: The scale of ``reward="score"`` for given options; negative where the lowest total wins.
+
+        Raises:
+            ModuleNotFoundError: A module is missing.
+            TypeError: A function or table is missing; the message names it, and a name that may be a misspelling of it.
+        """
+        pieces: dict[str, Any] = {}
+        for module_name, names in PIECES.items():
+            module = importlib.import_module(f"{package}.{module_name}")
+            for attribute, piece in names.items():
+                if not hasattr(module, piece):
+                    near = difflib.get_close_matches(piece, vars(module), n=1)
+                    hint = f"; is {near[0]} meant to be it?" if near else ""
+                    raise TypeError(f"{name}: {module.__name__} has no {piece}{hint}")
+                pieces[attribute] = getattr(module, piece)
+        layout = pieces.pop("layout")
+        begin_deal, step, judge_match = (pieces.pop(rule) for rule in ("begin_deal", "step", "judge_match"))
+        init, play = compose_rules(begin_deal, step, judge_match, over=len(pieces["phases"]) - 1)
+        return cls(
+            module=package,
+            name=name,
+            title=title,
+            version=version,
+            summary=summary,
+            default_opponent=default_opponent,
+            score_scale=score_scale,
+            state_dtype=layout.dtype,
+            bounds=layout.bounds,
+            init=init,
+            step=play,
+            **pieces,
+        )
 
     def __post_init__(self) -> None:
         names = self.state_dtype.names or ()
         missing = [name for name in [*COMMON_FIELDS, *(o.name for o in self.options)] if name not in names]
         if missing:
             raise TypeError(f"{self.name}: the state lacks {', '.join(missing)}")
-        # copies of structured arrays skip padding, so a state with gaps would not be its bytes
+        # NumPy does not copy the padding of structured arrays, so a state with gaps would be more than its fields
         if sum(self.state_dtype[name].itemsize for name in names) != self.state_dtype.itemsize:
             raise TypeError(f"{self.name}: the state's dtype has gaps; order its fields by item size and pad the end")
         if self.options[0].name != "players":
             raise TypeError(f"{self.name}: the first option must be players")
+        if self.phases[-1] != "over":
+            raise TypeError(f"{self.name}: the last phase must be over")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _import_game, (self.module,)  # functions of rules are not pickled: the game is found again by its name
+        return _import_game, (self.module,)  # rules are not pickled: the game is imported again by its name
 
     @property
     def id(self) -> str:
@@ -249,14 +222,22 @@ class Game:
         return range(self.options[0].low, self.options[0].high + 1)
 
     def policy(self, name: str) -> Policy:
-        """The built-in policy of this name; ``ValueError`` names those that there are."""
+        """The built-in policy of this name.
+
+        Raises:
+            ValueError: There is none; the message names those that there are.
+        """
         for policy in self.policies:
             if policy.name == name:
                 return policy
         raise unknown(f"policy of {self.name}", name, [policy.name for policy in self.policies])
 
     def resolve(self, options: Options) -> dict[str, OptionValue]:
-        """All options with their values; ``variant`` names a preset. ``ValueError`` for one that is unknown or out of range."""
+        """Return all options with their values, of those given and the defaults; ``variant`` names a preset.
+
+        Raises:
+            ValueError: An option is unknown, or its value is not allowed.
+        """
         table = {option.name: option for option in self.options}
         given = dict(options)
         preset: Options = {}
@@ -272,7 +253,11 @@ class Game:
         return {name: option.check(values.get(name, option.default)) for name, option in table.items()}
 
     def read_options(self, words: Iterable[str], players: int | None = None) -> dict[str, Any]:
-        """``["brutal=true"]`` → ``{"brutal": True}``, checked; ``ValueError`` names what is wrong and what is allowed."""
+        """Options from words such as ``brutal=true`` (→ ``{"brutal": True}``), checked.
+
+        Raises:
+            ValueError: A word is not an option; the message names what is wrong and what is allowed.
+        """
         table = {option.name: option for option in self.options}
         options: dict[str, Any] = {} if players is None else {"players": players}
         for word in words:
@@ -295,21 +280,23 @@ class Game:
         return [*(option.name for option in self.options), *(["variant"] if self.presets else [])]
 
     def observation_fields(self, options: Options | None = None) -> dict[str, Field]:
-        """name → :class:`Field` of the flat observation for these options."""
-        return layout(self.observation_specs, self.resolve(options or {}))
+        """The fields of the flat observation for these options, by name."""
+        return lay_out_fields(self.observation_specs, self.resolve(options or {}))
 
     def observation_size(self, options: Options | None = None) -> int:
+        """The number of values of an observation for these options."""
         return int(max(field.slice.stop for field in self.observation_fields(options).values()))
 
     @property
     def shuffles_every_deal(self) -> bool:
-        """Whether each deal has a deck of its own: then an order can be given for each, in the state's field ``order``."""
+        """Whether each deal is dealt from a new deck. Then an order can be given for each, in the state's field ``order``."""
         return "order" in (self.state_dtype.names or ())
 
     def deck_orders(self, deck: Deck) -> list[list[int]]:
-        """The given orders of a match's decks, checked: indices of the named cards, none if ``deck`` is ``None``.
+        """The orders that are given for a match's decks, as indices of the named cards; empty if ``deck`` is ``None``.
 
-        ``ValueError`` names a card too many or unknown.
+        Raises:
+            ValueError: A card is unknown, or is named more often than the deck holds it.
         """
         if deck is None:
             return []

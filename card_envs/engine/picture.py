@@ -1,4 +1,4 @@
-"""A table as something to look at: plain data that a game fills, and that is drawn without knowing the game.
+"""A table as something to look at: plain data that a game fills in, drawn by code that does not know the game.
 
 ``str(picture)`` is the text picture; :mod:`card_envs.render` draws the same data as SVG and pixels.
 """
@@ -14,26 +14,40 @@ from typing import Any, Literal
 WIDTH = 100
 """Columns of a text picture, at most."""
 
-CardKind = Literal["number", "special", "modifier", "action", "red", "black", "back"]
+PAPER = "#fdfaf2"
+"""The colour of a light card."""
+
 Tone = Literal["live", "safe", "out", "mark", "plain"]
 
 
 @dataclass(frozen=True)
-class Card:
-    """One card, or ``count`` alike.
+class CardStyle:
+    """How cards of one kind are drawn: colours as ``#rrggbb``, and whether there is a frame inside the edge."""
 
-    ``name`` is what actions call it and what texts show. A drawn card shows its ``face`` (if empty its name): words or
-    suits (♣ ♦ ♥ ♠), one a line; and a small ``label`` under it.
+    ink: str
+    paper: str = PAPER
+    framed: bool = False
+
+
+BACK = CardStyle("#9dbbe3", paper="#2b4f80", framed=True)
+"""A card that lies face down."""
+
+
+@dataclass(frozen=True)
+class Card:
+    """One card, or ``count`` of the same.
+
+    ``name`` is what actions call it and what texts show. A drawn card shows its ``face``, or its name if that is empty: words
+    or suits (♣ ♦ ♥ ♠), one on each line. Below stands a small ``label``.
     """
 
     name: str
-    kind: CardKind
+    style: CardStyle
     face: str = ""
     label: str = ""
-    shade: float = 0.0  # 0 … 1: the place of a number card on the scale of colours
     count: int = 1
-    out: bool = False  # lies there, but out of play
-    marked: bool = False  # the card that the decision is about
+    out: bool = False  # on the table, but out of play
+    marked: bool = False  # the decision is about this card
 
     def __str__(self) -> str:
         name = f"[{self.name}]" if self.marked else self.name
@@ -50,20 +64,23 @@ class Badge:
 
 @dataclass(frozen=True)
 class Seat:
-    """A player's place: his cards, a short ``note`` on what they are worth, his total in points."""
+    """A player's place: their cards, a short ``note`` on what these are worth, and their total in points."""
 
     name: str
     badges: tuple[Badge, ...]
     cards: tuple[Card, ...]
     note: str
     total: int
-    marked: bool = False  # to move; when over, a winner
+    marked: bool = False  # to move, or a winner when the match is over
     out: bool = False  # takes no further part in this deal
 
 
 @dataclass(frozen=True)
 class Zone:
-    """Cards of nobody: a row, or a pile of ``size`` cards; ``cards`` are known to be in it, ``top`` is seen."""
+    """Cards that belong to nobody: a row, or a pile of ``size`` cards.
+
+    In a pile ``cards`` are those that are known to be in it, and ``top`` is the one that is seen.
+    """
 
     name: str
     cards: tuple[Card, ...] = ()
@@ -73,14 +90,14 @@ class Zone:
 
 @dataclass(frozen=True)
 class Picture:
-    """A table. ``facts`` are short words for the title line, ``decision`` says what is to be decided and by whom."""
+    """A table. ``facts`` are a few words each for the title line; ``decision`` says what is to be decided and by whom."""
 
     title: str
     facts: tuple[str, ...]
     seats: tuple[Seat, ...]
     zones: tuple[Zone, ...]
     decision: str
-    target: int | None = None  # of the totals: the points that end the match
+    target: int | None = None  # the total that ends the match, if one does
 
     def __str__(self) -> str:
         """Plain text of at most ``WIDTH`` columns."""
@@ -91,7 +108,7 @@ class Picture:
 
 
 def result(state: dict[str, Any], deal: str = "deal") -> str:
-    """How a match ended, in words; ``deal`` is the game's word for one."""
+    """How a match ended, in words; ``deal`` is the game's word for a deal."""
     winners = state["winners"]
     verb = f"{seats_in_words(winners)} share the win" if len(winners) > 1 else f"{seats_in_words(winners)} wins"
     cut = f"cut off after {deal} {state['deal']}: " if state["truncated"] else ""
@@ -109,13 +126,13 @@ def _wrap(text: str, width: int) -> list[str]:
 
 
 def _cards(cards: Iterable[Card]) -> str:
-    """The cards in a row; those out of play in brackets."""
+    """The cards in a row, those out of play in brackets."""
     groups = ((out, " ".join(map(str, group))) for out, group in itertools.groupby(cards, lambda card: card.out))
     return " ".join(f"({names})" if out else names for out, names in groups)
 
 
 def _seat_lines(seats: tuple[Seat, ...]) -> list[str]:
-    """One row for each seat; a long row of cards goes on below."""
+    """One row for each seat; a long row of cards is continued below."""
     heads = _column(seat.name for seat in seats)
     badges = _column(" ".join(badge.text for badge in seat.badges) for seat in seats)
     notes = _column((seat.note for seat in seats), right=True)

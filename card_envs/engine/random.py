@@ -82,6 +82,18 @@ def popcount(x):
 
 
 @register_jitable
+def lowest_bit(x):
+    """The number of the lowest set bit of a uint64 that is not 0."""
+    return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
+
+
+@register_jitable
+def is_legal(words, action):
+    """Whether a mask allows ``action``; ``words`` is its row of 0/1 bytes viewed as uint64."""
+    return (words[action >> 3] >> np.uint64(8 * (action & 7))) & np.uint64(1) != np.uint64(0)
+
+
+@register_jitable
 def count_legal(words):
     """How many actions a mask allows; ``words`` is its row of 0/1 bytes viewed as uint64."""
     total = 0
@@ -99,7 +111,7 @@ def nth_legal(words, n):
         if n < here:
             for _ in range(n):
                 word = word & (word - np.uint64(1))
-            return 8 * w + (popcount((word & (~word + np.uint64(1))) - np.uint64(1)) >> 3)
+            return 8 * w + (lowest_bit(word) >> 3)
         n -= here
     return -1
 

@@ -7,7 +7,6 @@ that the pictures of one match make a film.
 
 from __future__ import annotations
 
-import colorsys
 import io
 import math
 import textwrap
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.picture import Badge, Card, Picture, Seat, Zone
+from card_envs.engine.picture import BACK, Badge, Card, CardStyle, Picture, Seat, Zone
 
 WIDTH = 800
 MARGIN, GAP = 16, 10
@@ -33,9 +32,7 @@ FONTS = "Lato, 'Helvetica Neue', Helvetica, Arial, sans-serif"
 REGULAR, BOLD, BLACK = 400, 700, 900
 FELT, FELT_EDGE, SHADOW = "#2c6b58", "#153830", "#0b211b"
 INK, FAINT, GOLD = "#f6f1e4", "#a7c4b8", "#f6c653"
-PAPER = "#fdfaf2"
-PAPERS = {"special": "#5f4296", "modifier": "#f5d8d1", "action": "#2f6fb8", "back": "#2b4f80"}
-INKS = {"special": PAPER, "modifier": "#a32e26", "action": PAPER, "back": "#9dbbe3", "red": "#b9281f", "black": "#222"}
+BLANK = CardStyle(ink=INK)  # the card below the top of a pile that lies face up
 TONES = {"live": "#2f9d6c", "safe": "#3a78c2", "out": "#b5453b", "mark": GOLD, "plain": "#4b7265"}
 
 # Outlines of the suits in a box of 10 by 10: few fonts have them all.
@@ -94,12 +91,6 @@ def _short(lines: Sequence[str]) -> str:
     return "".join(line[:1] for line in lines) if len(lines) > 1 else lines[0][:2]
 
 
-def _number_ink(shade: float) -> str:
-    """From blue over green to red, dark enough for paper."""
-    red, green, blue = colorsys.hls_to_rgb(0.6 * (1 - shade), 0.36 - 0.06 * shade, 0.7)
-    return f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}"
-
-
 class _Drawing:
     """One picture being drawn; a method draws a part of it at a place."""
 
@@ -139,7 +130,7 @@ class _Drawing:
 
     def pile(self, zone: Zone, x: float, y: float) -> None:
         size = zone.size or 0
-        blank = Card(zone.name, "number" if zone.cards or zone.top else "back", face=" ")
+        blank = Card(zone.name, BLANK if zone.cards or zone.top else BACK, face=" ")
         if size == 0:
             empty = {"fill": "none", "stroke": FAINT, "stroke_opacity": 0.5, "stroke_dasharray": "4 3"}
             self.box(x, y + 12, CARD_WIDTH, CARD_HEIGHT, 5, **empty)
@@ -218,9 +209,9 @@ class _Drawing:
         group = self.lib.Group(opacity=0.38) if card.out else self.lib.Group()
         group.append_title(card.name)
         edge = {"stroke": GOLD, "stroke_width": 3} if card.marked else {"stroke": SHADOW, "stroke_opacity": 0.45}
-        self.box(x, y, width, height, 0.12 * width, to=group, fill=PAPERS.get(card.kind, PAPER), **edge)
-        ink = INKS.get(card.kind) or _number_ink(card.shade)
-        if card.kind == "back":
+        self.box(x, y, width, height, 0.12 * width, to=group, fill=card.style.paper, **edge)
+        ink = card.style.ink
+        if card.style.framed:
             inset = 0.1 * width
             frame = {"fill": "none", "stroke": ink, "stroke_opacity": 0.7}
             self.box(x + inset, y + inset, width - 2 * inset, height - 2 * inset, inset, to=group, **frame)

@@ -24,7 +24,7 @@ from card_envs.engine.matches import Matches
 from card_envs.engine.measures import DEALS, LOST, Appraiser
 from card_envs.engine.table import Table
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
+from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY
 from card_envs.players.player import Decisions
 from card_envs.risk.kernel import SCORES
 from card_envs.risk.live import draw_and_stay, surely_draws

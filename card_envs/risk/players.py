@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW, ACTION_STAY
-from card_envs.games.flip7.state import ACTIVE, NUMBERS
+from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY, ACTIVE, NUMBERS
 from card_envs.players.player import Decisions, Player
 from card_envs.players.spec import resolve
 from card_envs.risk.live import draw_and_stay

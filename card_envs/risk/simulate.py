@@ -13,8 +13,7 @@ from card_envs.arena import Estimate, derive_list_seed, estimate_mean
 from card_envs.engine.game import OptionValue
 from card_envs.engine.matches import Matches
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.actions import ACTION_DRAW
-from card_envs.games.flip7.state import BUSTED, NUMBERS, TURN
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, NUMBERS, TURN
 from card_envs.players import Player, resolve
 from card_envs.players.runner import Runner
 from card_envs.risk.kernel import card_luck

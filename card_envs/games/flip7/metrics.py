@@ -3,8 +3,7 @@
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Metric
-from card_envs.games.flip7.actions import ACTION_DRAW
-from card_envs.games.flip7.state import BUSTED, FLIPPED
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, FLIPPED
 
 COUNTS = ("rounds", "points", "squares", "busts", "flips", "draws", "reached", "rounds_to_target")
 ROUNDS, POINTS, SQUARES, BUSTS, FLIPS, DRAWS, REACHED, ROUNDS_TO_TARGET = range(8)
@@ -17,7 +16,7 @@ METRICS = (
         "round sd", "standard deviation of the points of a round",
         lambda c: (c["squares"] / c["rounds"] - (c["points"] / c["rounds"]) ** 2) ** 0.5,
     ),
-    Metric("draws/round", "draws on his turns in a round", lambda c: c["draws"] / c["rounds"]),
+    Metric("draws/round", "draws on their own turns in a round", lambda c: c["draws"] / c["rounds"]),
     Metric(
         "rounds to target", "rounds of the matches in which the player reached the target",
         lambda c: c["rounds_to_target"] / c["reached"],

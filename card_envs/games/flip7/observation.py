@@ -1,10 +1,8 @@
 """What a seat sees of Flip 7: all but the deck's order. Only the point of view differs, own seat first, then clockwise."""
 
-import math
-
 from numba.extending import register_jitable
 
-from card_envs.engine.game import FieldSpec
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.games.flip7.odds import count_busting, count_cards
 from card_envs.games.flip7.rules import line_score as score_of
 from card_envs.games.flip7.state import (
@@ -43,10 +41,7 @@ FIELDS = (
 )
 
 
-# Where the fields begin. The first do not depend on the number of players: constants let the compiler vectorise their loops.
-PHASE, RESOLVING, PICKED, OPEN, QUEUE, UNSEEN, DISCARD, DECK, ROUND, LINE = (
-    sum(math.prod(size for size in spec.shape if isinstance(size, int)) for spec in FIELDS[:n]) for n in range(10)
-)
+FIRST, PER_PLAYER = locate_fields(FIELDS)
 PER_COPY = 1.0 / COPIES_SCALE
 
 
@@ -61,24 +56,24 @@ def observe(s, seat, o):
     for i in range(len(o)):
         o[i] = 0.0
     players = s.players
-    line_score = LINE + players * LINE_KINDS
-    total = line_score + players
-    p_bust = total + players
-    status = p_bust + players
-    to_move = status + 3 * players
-    turn = to_move + players
-    dealer = turn + players
-    undealt = dealer + players
-    last_card = undealt + players
-    waiting = last_card + players
-    picked_from = waiting + players
+    line_score = FIRST.line_score + PER_PLAYER.line_score * players
+    total = FIRST.total + PER_PLAYER.total * players
+    p_bust = FIRST.p_bust + PER_PLAYER.p_bust * players
+    status = FIRST.status + PER_PLAYER.status * players
+    to_move = FIRST.to_move + PER_PLAYER.to_move * players
+    turn = FIRST.turn + PER_PLAYER.turn * players
+    dealer = FIRST.dealer + PER_PLAYER.dealer * players
+    undealt = FIRST.undealt + PER_PLAYER.undealt * players
+    last_card = FIRST.last_card + PER_PLAYER.last_card * players
+    waiting = FIRST.waiting + PER_PLAYER.waiting * players
+    picked_from = FIRST.picked_from + PER_PLAYER.picked_from * players
 
     if s.phase != OVER:
-        o[PHASE + s.phase] = 1.0
+        o[FIRST.phase + s.phase] = 1.0
     if s.phase == GIVE or s.phase == PICK:
-        o[RESOLVING + s.agenda[s.depth - 1, 2] - FIRST_MODIFIER] = 1.0
+        o[FIRST.resolving + s.agenda[s.depth - 1, 2] - FIRST_MODIFIER] = 1.0
     if s.picked_seat != NOBODY:
-        o[PICKED + s.picked_card] = 1.0
+        o[FIRST.picked + s.picked_card] = 1.0
         o[picked_from + (s.picked_seat - seat) % players] = 1.0
 
     end = s.queued
@@ -87,24 +82,24 @@ def observe(s, seat, o):
         if task >= QUEUE_TASK:  # all that stand for a card; a GIVE_TASK is not open yet
             distance = (s.agenda[top, 1] - seat) % players
             if task == QUEUE_TASK:
-                o[OPEN + FLIP_FOUR - FIRST_ACTION] += 0.5
+                o[FIRST.open + FLIP_FOUR - FIRST_ACTION] += 0.5
                 start = s.agenda[top, 2]
                 first = start + s.agenda[top, 3]
                 for i in range(first, end):
-                    o[QUEUE + s.queue[i] - FIRST_MODIFIER] += 0.5
+                    o[FIRST.queue + s.queue[i] - FIRST_MODIFIER] += 0.5
                 o[waiting + distance] += (end - first) / MAX_WAITING
                 end = start
             elif task == STAY_TASK:
-                o[OPEN + JUST_ONE_MORE - FIRST_ACTION] += 0.5
+                o[FIRST.open + JUST_ONE_MORE - FIRST_ACTION] += 0.5
                 o[last_card + distance] = 1.0
             elif task == PICK_TASK:
-                o[OPEN + s.agenda[top, 2] - FIRST_ACTION] += 0.5
+                o[FIRST.open + s.agenda[top, 2] - FIRST_ACTION] += 0.5
 
     for kind in range(KINDS):
-        o[UNSEEN + kind] = s.unseen[kind] * PER_COPY
-        o[DISCARD + kind] = s.discard[kind] * PER_COPY
-    o[DECK] = (s.deck_size - s.drawn) / float(DECK_SIZE)
-    o[ROUND] = s.deal / float(s.max_rounds)
+        o[FIRST.unseen + kind] = s.unseen[kind] * PER_COPY
+        o[FIRST.discard + kind] = s.discard[kind] * PER_COPY
+    o[FIRST.deck] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.round] = s.deal / float(s.max_rounds)
 
     cards = count_cards(s)
     per_card = 1.0 / cards if cards > 0 else 0.0
@@ -112,7 +107,7 @@ def observe(s, seat, o):
     dealing = s.depth > 0 and s.agenda[0, 0] == DEAL_TASK
     other = seat
     for distance in range(players):
-        first = LINE + distance * LINE_KINDS
+        first = FIRST.line + distance * LINE_KINDS
         for i in range(s.void[other], s.length[other]):
             o[first + s.cards[other, i]] = 1.0
         o[line_score + distance] = clip(score_of(s, other) / LINE_SCALE, -1.0, 1.0)

@@ -12,7 +12,7 @@ from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy, Rule
 from card_envs.engine.random import choose_random, popcount
-from card_envs.games.flip7.actions import (
+from card_envs.games.flip7.state import (
     ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM,
 )  # fmt: skip
 from card_envs.games.flip7.odds import count_busting, count_cards, count_next, count_numbers

@@ -7,13 +7,17 @@ has to choose. So a Flip Four inside a Flip Four, or a round that ends in the de
 import numpy as np
 from numba.extending import register_jitable
 
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.games.flip7.actions import ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, PER_SEAT, SEATS_FROM
+from card_envs.games.deck import complete_deck
 from card_envs.games.flip7.state import (
-    ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED,
-    GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NO_QUEUE, NOBODY, NUMBERS, OVER, PICK, PICK_TASK, QUEUE_TASK,
-    ROUND_END_TASK, SEVEN, STAY_TASK, STAYED, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+    ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK,
+    DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS,
+    LUCKY_13, NOBODY, NO_QUEUE, NUMBERS, PER_SEAT, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, SEATS_FROM, SEVEN, STAYED,
+    STAY_TASK, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
+
+ALL_COPIES = np.array(COPIES, np.int8)
 
 # ---- the deck and the lines
 
@@ -32,15 +36,8 @@ def value_of(card):
 def build_deck(s):
     """F1: the full deck, shuffled under the cards of a given order."""
     for kind in range(KINDS):
-        s.unseen[kind] = COPIES[kind]
-    for i in range(s.ordered):
-        s.unseen[s.deck[i]] -= 1
-    n = s.ordered
-    for kind in range(KINDS):
-        for _ in range(s.unseen[kind]):
-            s.deck[n] = kind
-            n += 1
-        s.unseen[kind] = COPIES[kind]
+        s.unseen[kind] = ALL_COPIES[kind]
+    n = complete_deck(s.deck, s.ordered, ALL_COPIES)
     shuffle(s.deck, s.ordered, n, s.key, s.shuffles)
     s.shuffles += 1
     s.drawn = 0
@@ -368,8 +365,7 @@ def line_score(s, seat):
 
 @register_jitable
 def end_round(s):
-    """F39, F40: score, discard the lines; then the match is over or the next round begins."""
-    best = -2147483648
+    """F39: score, discard the lines."""
     for seat in range(s.players):
         points = line_score(s, seat)
         if s.brutal and s.bonus == seat:
@@ -378,34 +374,22 @@ def end_round(s):
             points += 15
         s.scores[seat] = points
         s.last_status[seat] = FLIPPED if s.flipper == seat else s.status[seat]
-        s.totals[seat] += points
-        best = max(best, s.totals[seat])
         for i in range(s.length[seat]):
             s.discard[s.cards[seat, i]] += 1  # F9
         s.void[seat] = 0
         s.length[seat] = 0
         empty_line(s, seat)
-    s.finished += 1
     s.depth = 0
-    if best >= s.target or s.single_deal or s.deal >= s.max_rounds:
-        s.truncated = best < s.target and not s.single_deal  # F45
-        s.over = 1
-        s.phase = OVER
-        s.to_move = NOBODY
-    else:
-        s.deal += 1
-        s.dealer = (s.dealer + 1) % s.players
-        begin_round(s)
+    s.deal_over = 1
 
 
 @register_jitable
-def begin_round(s):
+def judge_match(s):
+    """F40: a total has reached the target; F45: the cap on the number of rounds."""
     for seat in range(s.players):
-        s.status[seat] = ACTIVE
-    s.turn = NOBODY
-    s.flipper = NOBODY
-    s.bonus = NOBODY
-    push(s, DEAL_TASK, NOBODY, 0, 0)
+        if s.totals[seat] >= s.target:
+            return DECIDED
+    return CUT_OFF if s.deal >= s.max_rounds else GOES_ON
 
 
 @register_jitable
@@ -448,7 +432,7 @@ def choose(s, seat, phase):
 
 @register_jitable
 def run(s):
-    """Do what is on top of the agenda until a seat has to choose, or the match is over."""
+    """Do what is on top of the agenda until a seat has to choose, or the round is over."""
     while s.depth > 0:
         top = s.depth - 1
         task = s.agenda[top, 0]
@@ -517,13 +501,17 @@ def run(s):
 
 
 @register_jitable
-def init(s):
-    """Shuffle and deal the first round; the options, the key and a given order are already in ``s``."""
-    build_deck(s)
-    s.deal = 1
-    s.dealer = s.players - 1
+def begin_deal(s):
+    """Deal a round; the first one from a new deck, which then lasts for the match."""
+    if s.finished == 0:
+        build_deck(s)
+    for seat in range(s.players):
+        s.status[seat] = ACTIVE
+    s.turn = NOBODY
+    s.flipper = NOBODY
+    s.bonus = NOBODY
     s.picked_seat = NOBODY
-    begin_round(s)
+    push(s, DEAL_TASK, NOBODY, 0, 0)
     run(s)
 
 

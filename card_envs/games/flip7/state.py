@@ -1,8 +1,13 @@
-"""The record of one Flip 7 match: its cards by index, its fields, their bounds."""
+"""The cards of Flip 7 by index, one match as a record, its options, and its actions.
+
+Actions are indices that count seats from the mover, and strings that name seats as they are. ``draw`` is 0, ``stay`` 1; then
+come ``PER_SEAT`` actions for each distance from the mover (0 is the mover, then clockwise): ``give``, ``bonus``, and ``pick``
+of each of the 22 cards that can lie in a line. An index means the same with any number of players.
+"""
 
 import numpy as np
 
-from card_envs.engine.game import Option
+from card_envs.engine.game import MOST_DEALS, Option, Options, StateField, lay_out_state
 
 # The cards. A number card 0 … 13 has its value as its index; below FIRST_ACTION lies all that can lie in a line.
 ZERO, SEVEN, THIRTEEN = 0, 7, 13
@@ -46,67 +51,91 @@ OPTIONS = (
     Option("brutal", False, "Brutal mode: negative rounds, modifiers for busted players, the 15 as a weapon (F41–F44)"),
     Option("target", 200, "points that end the match (F40)", 1, 1_000_000),
     Option("pair_counts_twice", True, "two 13s are two of the seven cards (F29)"),
-    Option("max_rounds", 200, "rounds after which the match is cut off (F45)", 1, 1_000_000),
+    Option("max_rounds", 200, "rounds after which the match is cut off (F45)", 1, MOST_DEALS),
 )
 
-STATE = np.dtype(
-    [
-        ("key", np.uint64),
-        ("totals", np.int32, MAX_PLAYERS),
-        ("target", np.int32),
-        ("max_rounds", np.int32),
-        ("deal", np.int32),
-        ("finished", np.int32),
-        ("shuffles", np.int32),
-        ("held", np.int32, MAX_PLAYERS),  # the live line as a set: bit k for card k (it never holds two alike)
-        ("scores", np.int16, MAX_PLAYERS),
-        ("numbers", np.int16, MAX_PLAYERS),  # the sum of the live line's number cards
-        ("minus", np.int16, MAX_PLAYERS),  # and of its minus cards
-        ("players", np.int8),
-        ("brutal", np.int8),
-        ("pair_counts_twice", np.int8),
-        ("single_deal", np.int8),
-        ("to_move", np.int8),
-        ("phase", np.int8),
-        ("over", np.int8),
-        ("truncated", np.int8),
-        ("dealer", np.int8),
-        ("turn", np.int8),  # the seat that has the turn, NOBODY in the deal
-        ("flipper", np.int8),  # who flipped 7 in this round
-        ("bonus", np.int8),  # Brutal: whom the flipper chose
-        ("picked_seat", np.int8),  # the first pick of a swap
-        ("picked_card", np.int8),
-        ("depth", np.int8),  # tasks on the agenda
-        ("queued", np.int8),  # cards in the queue
-        ("drawn", np.int8),
-        ("deck_size", np.int8),
-        ("ordered", np.int8),
-        ("status", np.int8, MAX_PLAYERS),
-        ("last_status", np.int8, MAX_PLAYERS),  # at the end of the round finished last, or FLIPPED
-        ("void", np.int8, MAX_PLAYERS),  # cards[seat, :void] are a busted line, cards[seat, void:length] the live one
-        ("length", np.int8, MAX_PLAYERS),
-        ("cards", np.int8, (MAX_PLAYERS, MAX_LINE)),
-        ("agenda", np.int8, (MAX_AGENDA, 4)),
-        ("queue", np.int8, MAX_QUEUE),  # of all nested Flip Fours, the outermost first
-        ("unseen", np.int8, KINDS),  # cards in the deck by kind
-        ("discard", np.int8, KINDS),  # cards in the discard pile by kind
-        ("deck", np.int8, DECK_SIZE),
-        ("pad", np.int8, 7),
-    ],
-    align=True,
-)
+PRESETS: dict[str, Options] = {}
 
 # Sets of cards like the field "held".
 NUMBERS = (1 << FIRST_MODIFIER) - 1
 
-_SEATS = (0, MAX_PLAYERS - 1)
-_NO_SEATS = (NOBODY, MAX_PLAYERS - 1)
-BOUNDS = {
-    "players": (2, MAX_PLAYERS), "to_move": _NO_SEATS, "phase": (0, OVER), "dealer": _SEATS, "turn": _NO_SEATS,
-    "flipper": _NO_SEATS, "bonus": _NO_SEATS, "picked_seat": _NO_SEATS, "picked_card": (0, LINE_KINDS - 1),
-    "depth": (0, MAX_AGENDA), "queued": (0, MAX_QUEUE), "drawn": (0, DECK_SIZE), "deck_size": (0, DECK_SIZE),
-    "ordered": (0, DECK_SIZE), "status": (0, BUSTED), "last_status": (0, FLIPPED), "void": (0, MAX_LINE),
-    "length": (0, MAX_LINE), "numbers": (0, 200), "minus": (0, 30), "held": (0, (1 << LINE_KINDS) - 1),
-    "cards": (0, LINE_KINDS - 1), "agenda": (NO_QUEUE, KINDS - 1), "queue": (0, KINDS - 1),
-    "unseen": (0, max(COPIES)), "discard": (0, max(COPIES)), "deck": (0, KINDS - 1), "shuffles": (0, 2**31 - 1),
-}  # fmt: skip
+_SEAT_OR_NOBODY = (NOBODY, MAX_PLAYERS - 1)
+_COPIES = (0, max(COPIES))
+
+STATE = lay_out_state(
+    OPTIONS, PHASES, COPIES,
+    (
+        StateField("shuffles", np.int32, (), (0, 2**31 - 1)),
+        # the lines, by seat
+        StateField("held", np.int32, MAX_PLAYERS, (0, (1 << LINE_KINDS) - 1)),  # the live line as a set: bit k for card k
+        StateField("numbers", np.int16, MAX_PLAYERS, (0, 200)),  # the sum of the live line's number cards
+        StateField("minus", np.int16, MAX_PLAYERS, (0, 30)),  # and of its minus cards
+        StateField("status", np.int8, MAX_PLAYERS, (0, BUSTED)),
+        StateField("last_status", np.int8, MAX_PLAYERS, (0, FLIPPED)),  # at the end of the round finished last, or FLIPPED
+        StateField("void", np.int8, MAX_PLAYERS, (0, MAX_LINE)),  # cards[seat, :void] are a busted line,
+        StateField("length", np.int8, MAX_PLAYERS, (0, MAX_LINE)),  # cards[seat, void:length] the live one
+        StateField("cards", np.int8, (MAX_PLAYERS, MAX_LINE), (0, LINE_KINDS - 1)),
+        # the round
+        StateField("turn", np.int8, (), _SEAT_OR_NOBODY),  # the seat that has the turn, NOBODY while the round is dealt
+        StateField("flipper", np.int8, (), _SEAT_OR_NOBODY),  # who flipped 7 in this round
+        StateField("bonus", np.int8, (), _SEAT_OR_NOBODY),  # Brutal: whom the flipper chose
+        StateField("picked_seat", np.int8, (), _SEAT_OR_NOBODY),  # the first pick of a swap
+        StateField("picked_card", np.int8, (), (0, LINE_KINDS - 1)),
+        # what is still to happen
+        StateField("depth", np.int8, (), (0, MAX_AGENDA)),  # tasks on the agenda
+        StateField("agenda", np.int8, (MAX_AGENDA, 4), (NO_QUEUE, KINDS - 1)),
+        StateField("queued", np.int8, (), (0, MAX_QUEUE)),  # cards in the queue
+        StateField("queue", np.int8, MAX_QUEUE, (0, KINDS - 1)),  # of all nested Flip Fours, the outermost first
+        # cards by kind
+        StateField("unseen", np.int8, KINDS, _COPIES),  # in the deck
+        StateField("discard", np.int8, KINDS, _COPIES),  # in the discard pile
+    ),
+    deck_for_each_deal=False,
+)  # fmt: skip
+
+# ---- actions
+
+ACTION_DRAW, ACTION_STAY = 0, 1
+SEATS_FROM = 2
+ACTION_GIVE, ACTION_BONUS, ACTION_PICK = 0, 1, 2  # within the block of a seat
+PER_SEAT = ACTION_PICK + LINE_KINDS
+
+
+def num_actions(players: int) -> int:
+    return SEATS_FROM + PER_SEAT * players
+
+
+def action_string(index: int, seat: int, players: int) -> str:
+    """The string of the action ``index`` of ``seat``."""
+    if index < SEATS_FROM:
+        return ("draw", "stay")[index]
+    distance, what = divmod(index - SEATS_FROM, PER_SEAT)
+    target = (seat + distance) % players
+    if what < ACTION_PICK:
+        return f"{('give', 'bonus')[what]} {target}"
+    return f"pick {target} {CARDS[what - ACTION_PICK]}"
+
+
+def action_index(string: str, seat: int, players: int) -> int | None:
+    """The index of an action string of ``seat``; ``None`` if it is not exactly one."""
+    if players not in _TABLES:
+        _TABLES[players] = _Table(players)
+    return _TABLES[players].index(string, seat)
+
+
+class _Table:
+    """All strings of a table size: exact matching needs no parser."""
+
+    def __init__(self, players: int) -> None:
+        self.players = players
+        self.by_string = {action_string(index, 0, players): index for index in range(num_actions(players))}
+
+    def index(self, string: str, seat: int) -> int | None:
+        index = self.by_string.get(string)
+        if index is None or index < SEATS_FROM:
+            return index
+        distance, what = divmod(index - SEATS_FROM, PER_SEAT)
+        return SEATS_FROM + (distance - seat) % self.players * PER_SEAT + what
+
+
+_TABLES: dict[int, _Table] = {}

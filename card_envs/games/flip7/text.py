@@ -1,7 +1,8 @@
-"""Flip 7 in words: the game's part of ``Table.state()``, and its picture."""
+"""Flip 7 in words: the game's part of ``Table.state()``, what is wrong with a state from outside, and the picture."""
 
 from __future__ import annotations
 
+import colorsys
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from card_envs.engine.game import Options
-from card_envs.engine.picture import Badge, Card, Picture, Seat, Tone, Zone, result, seats_in_words
+from card_envs.engine.picture import PAPER, Badge, Card, CardStyle, Picture, Seat, Tone, Zone, result, seats_in_words
+from card_envs.games.deck import name_counts
 from card_envs.games.flip7.rules import append, line_score
 from card_envs.games.flip7.state import (
-    ACTIVE, BUSTED, CARDS, DEAL_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, FLIPPED, GIVE, HALF, JUST_ONE_MORE, LUCKY_13,
-    NOBODY, PICK, PICK_TASK, QUEUE_TASK, STATE, STATUS, STAY_TASK, STAYED, THIRTEEN, UNLUCKY_7, ZERO,
+    ACTIVE, BONUS, BONUS_TASK, BUSTED, CARDS, COPIES, DEAL_TASK, DECK_SIZE, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED,
+    FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NOBODY, NO_QUEUE, OVER, PICK, PICK_TASK, QUEUE_TASK,
+    ROUND_END_TASK, STATE, STATUS, STAYED, STAY_TASK, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 
@@ -30,7 +33,7 @@ def details(s: Any, options: Options) -> dict[str, Any]:
         "lines": [[CARDS[s.cards[seat, i]] for i in range(s.void[seat], s.length[seat])] for seat in seats],
         "status": [STATUS[s.status[seat]] for seat in seats],
         "void": [[CARDS[s.cards[seat, i]] for i in range(s.void[seat])] for seat in seats],
-        "discard": [name for kind, name in enumerate(CARDS) for _ in range(s.discard[kind])],
+        "discard": name_counts(CARDS, s.discard),
         "undealt": [seat for seat in order if s.status[seat] == ACTIVE],
         "resolving": CARDS[agenda[-1][2]] if s.phase in (GIVE, PICK) else None,
         "receiver": s.to_move if s.phase == PICK else None,
@@ -64,9 +67,91 @@ def ending(s: Any) -> str:
     return ", ".join(parts) or "everybody stayed"
 
 
+# ---- states from outside
+
+TOP_TASK = {TURN: TURN_TASK, GIVE: GIVE_TASK, PICK: PICK_TASK, BONUS: BONUS_TASK}  # the task that asks, by phase
+
+
+def check(s: Any) -> str | None:
+    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
+    agenda = [tuple(s.agenda[i, column] for column in range(4)) for i in range(s.depth)]
+    if s.drawn > s.deck_size:
+        return "more cards are drawn than the deck holds"
+    if (s.phase == OVER) != (not agenda) or bool(s.over) != (s.phase == OVER) or (s.over and s.to_move >= 0):
+        return "the match is over, or it is not"
+    if agenda and (agenda[-1][0] != TOP_TASK[s.phase] or not 0 <= s.to_move < s.players):
+        return "the phase is not what is to be decided"
+    return _check_agenda(s, agenda) or _check_lines(s) or _check_cards(s, agenda)
+
+
+def _check_agenda(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
+    """The tasks stand as the rules push them, so that no nest is deeper than theirs."""
+    for depth, (task, seat, card, count) in enumerate(agenda):
+        if task != DEAL_TASK and not 0 <= seat < s.players:
+            return "a seat on the agenda is not at the table"
+        if (depth == 0) != (task in (DEAL_TASK, TURN_TASK, BONUS_TASK)) or task == ROUND_END_TASK:
+            return "the agenda does not begin with a deal or a turn"
+        if task == DEAL_TASK and not 0 <= count <= s.players:
+            return "more seats are dealt to than there are"
+        if task == DRAW_TASK and (agenda[depth - 1][0] != STAY_TASK or (card, count) != (NO_QUEUE, 0)):
+            return "a card is drawn for nothing"
+        if task in (GIVE_TASK, PICK_TASK) and depth + 1 != len(agenda):
+            return "a decision waits under another"
+    if s.dealer >= s.players or s.turn >= s.players or s.flipper >= s.players:
+        return "a seat is not at the table"
+    swap = s.phase == PICK and agenda[-1][2] == SWAP
+    if s.picked_seat != NOBODY and not (swap and s.picked_seat < s.players and s.held[s.picked_seat] >> s.picked_card & 1):
+        return "the first pick of a swap lies in no line"
+    return None
+
+
+def _check_lines(s: Any) -> str | None:
+    for seat in range(s.players):
+        if s.void[seat] > s.length[seat]:
+            return f"the line of seat {seat} is shorter than its void"
+        line = [s.cards[seat, i] for i in range(s.void[seat], s.length[seat])]
+        numbers = sum({14: 13, 15: 7}.get(card, card) for card in line if card < FIRST_MODIFIER)
+        minus = sum(2 * (card - FIRST_MODIFIER + 1) for card in line if FIRST_MODIFIER <= card < HALF)
+        if (s.held[seat], s.numbers[seat], s.minus[seat]) != (sum(1 << card for card in set(line)), numbers, minus):
+            return f"the sums of the line of seat {seat} are wrong"
+        if len(set(line)) != len(line):
+            return f"the line of seat {seat} holds a card twice"
+    return None
+
+
+def _check_cards(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
+    """All cards are there once, so that no line, queue or nest can outgrow its place."""
+    cards = Counter(s.deck[i] for i in range(s.drawn, s.deck_size))
+    if any(cards[kind] != s.unseen[kind] for kind in range(KINDS)):
+        return "the counts of the deck are wrong"
+    for kind in range(KINDS):
+        cards[kind] += s.discard[kind]
+    for seat in range(s.players):
+        cards.update(s.cards[seat, i] for i in range(s.length[seat]))
+    end = s.queued
+    for task, _, card, count in reversed(agenda):
+        if task == QUEUE_TASK:
+            if not 0 <= card <= card + count <= end:
+                return "a queue is out of its bounds"
+            cards.update([FLIP_FOUR, *(s.queue[i] for i in range(card + count, end))])
+            end = card
+        elif task == STAY_TASK:
+            cards[JUST_ONE_MORE] += 1
+        elif task in (GIVE_TASK, PICK_TASK):
+            if not (FIRST_MODIFIER if task == GIVE_TASK else FIRST_ACTION) <= card < KINDS:
+                return "a card of the agenda is no action or modifier"
+            cards[card] += 1
+    if [cards[kind] for kind in range(KINDS)] != list(COPIES):
+        return f"the {DECK_SIZE} cards of the deck are not all there once"
+    return None
+
+
 # ---- the picture
 
 TITLE = "Flip 7: With a Vengeance"
+ACTION = CardStyle(PAPER, paper="#2f6fb8")
+MODIFIER = CardStyle("#a32e26", paper="#f5d8d1")
+SPECIAL = CardStyle(PAPER, paper="#5f4296")
 TONES: dict[str, Tone] = {STATUS[ACTIVE]: "live", STATUS[STAYED]: "safe", STATUS[BUSTED]: "out"}
 QUESTIONS = {
     "give": "give {card} to a player",
@@ -76,6 +161,16 @@ QUESTIONS = {
     "second": "{card} – pick a card to swap for the {picked} of seat {seat}",
     "bonus": "Flip 7! +15 for itself, or −15 for another",
 }
+
+
+def _number_style(value: int) -> CardStyle:
+    """Numbers go from blue over green to red, dark enough for paper."""
+    shade = value / THIRTEEN
+    red, green, blue = colorsys.hls_to_rgb(0.6 * (1 - shade), 0.36 - 0.06 * shade, 0.7)
+    return CardStyle(f"#{round(255 * red):02x}{round(255 * green):02x}{round(255 * blue):02x}")
+
+
+NUMBERS_BY_VALUE = tuple(_number_style(value) for value in range(THIRTEEN + 1))
 
 
 def picture(state: dict[str, Any]) -> Picture:
@@ -97,12 +192,12 @@ def picture(state: dict[str, Any]) -> Picture:
 def _card(name: str, count: int = 1, out: bool = False, marked: bool = False) -> Card:
     kind = CARDS.index(name)
     if kind >= FIRST_ACTION:
-        return Card(name, "action", name.title().replace("_", "\n"), count=count, out=out, marked=marked)
+        return Card(name, ACTION, name.title().replace("_", "\n"), count=count, out=out, marked=marked)
     if kind >= FIRST_MODIFIER:
         face = "÷2" if kind == HALF else name.replace("-", "−")
-        return Card(name, "modifier", face, count=count, out=out, marked=marked)
+        return Card(name, MODIFIER, face, count=count, out=out, marked=marked)
     face, label = {LUCKY_13: ("13", "lucky"), UNLUCKY_7: ("7", "unlucky"), ZERO: ("0", "zero")}.get(kind, (name, ""))
-    return Card(name, "special" if label else "number", face, label, min(kind, THIRTEEN) / THIRTEEN, count, out, marked)
+    return Card(name, SPECIAL if label else NUMBERS_BY_VALUE[kind], face, label, count, out, marked)
 
 
 def _row(names: Iterable[str]) -> tuple[Card, ...]:
@@ -133,7 +228,7 @@ def _seat(state: dict[str, Any], seat: int) -> Seat:
 
 def _score(state: dict[str, Any], seat: int) -> int:
     """What the line scores as it lies, without the 15: the rules say it, of a record that holds this line alone."""
-    line: Any = np.zeros(1, STATE).view(np.recarray)[0]
+    line: Any = STATE.zeros(1).view(np.recarray)[0]
     line.brutal = state["options"]["brutal"]
     line.flipper = 0 if state["phase"] == "bonus" and state["to_move"] == seat else NOBODY
     for name in state["lines"][seat]:

@@ -2,11 +2,10 @@
 
 from numba.extending import register_jitable
 
-from card_envs.engine.game import Metric
-from card_envs.games.french_deck import IN_SUIT, JACK, SEVEN
-from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_TAKE
+from card_envs.engine.game import NOBODY, Metric
+from card_envs.games.deck import IN_SUIT, JACK, SEVEN
 from card_envs.games.pis_yedili.rules import PENALTY
-from card_envs.games.pis_yedili.state import NOBODY
+from card_envs.games.pis_yedili.state import ACTION_DRAW, ACTION_TAKE
 
 COUNTS = ("deals", "points", "drawn", "penalty", "outs", "sevens", "jacks", "stock_outs")
 DEALS, POINTS, DRAWN, PENALTIES, OUTS, SEVENS, JACKS, STOCK_OUTS = range(8)
@@ -14,10 +13,10 @@ DEALS, POINTS, DRAWN, PENALTIES, OUTS, SEVENS, JACKS, STOCK_OUTS = range(8)
 METRICS = (
     Metric("points/deal", "penalty points of a deal (P25)", lambda c: c["points"] / c["deals"]),
     Metric("goes out %", "deals that the player ended by an empty hand", lambda c: 100 * c["outs"] / c["deals"]),
-    Metric("with a 7 %", "deals that he ended with a 7: points × 3 (P23)", lambda c: 100 * c["sevens"] / c["deals"]),
-    Metric("with a J %", "deals that he ended with a jack: points × 2 (P23)", lambda c: 100 * c["jacks"] / c["deals"]),
+    Metric("with a 7 %", "deals that the player ended with a 7: points × 3 (P23)", lambda c: 100 * c["sevens"] / c["deals"]),
+    Metric("with a J %", "deals that the player ended with a jack: points × 2 (P23)", lambda c: 100 * c["jacks"] / c["deals"]),
     Metric("stock out %", "deals that ended with the stock (P24)", lambda c: 100 * c["stock_outs"] / c["deals"]),
-    Metric("drawn/deal", "cards drawn in a deal, but for those of the sevens", lambda c: c["drawn"] / c["deals"]),
+    Metric("drawn/deal", "cards drawn in a deal, not counting those of the sevens", lambda c: c["drawn"] / c["deals"]),
     Metric("penalty cards/deal", "cards taken for sevens in a deal (P14)", lambda c: c["penalty"] / c["deals"]),
 )  # fmt: skip
 

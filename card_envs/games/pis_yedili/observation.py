@@ -3,10 +3,10 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.game import FieldSpec
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.random import popcount
-from card_envs.games.french_deck import DECK_SIZE, ONE
-from card_envs.games.pis_yedili.state import NO_CARD, NO_SUIT, OVER
+from card_envs.games.deck import DECK_SIZE, NO_CARD, ONE
+from card_envs.games.pis_yedili.state import NO_SUIT, OVER
 
 POINTS_SCALE = 100.0
 HAND_SCALE = 20.0
@@ -22,17 +22,13 @@ FIELDS = (
     FieldSpec("direction", (1,), "1 clockwise, -1 counter-clockwise", 1.0, -1.0),
     FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
     FieldSpec("deal", (1,), "the deal's number", "deals"),
-    FieldSpec("lap", (1,), "first turns that must be a club and have still to come (this one included)", "players"),
+    FieldSpec("lap", (1,), "first turns that must be a club and are still to come, this one included", "players"),
     FieldSpec("hand_size", ("players",), "cards in each hand", HAND_SCALE, 0.0, 2.2),
     FieldSpec("total", ("players",), "penalty points of the finished deals", POINTS_SCALE, 0.0, 10.0),
     FieldSpec("to_move", ("players",), "who decides"),
     FieldSpec("dealer", ("players",), "who deals"),
 )
-HAND, PILE, TOP = 0, DECK_SIZE, 2 * DECK_SIZE
-SUIT = TOP + DECK_SIZE
-PHASE = SUIT + 4
-SEVENS = PHASE + 6
-HAND_SIZES = SEVENS + 5
+FIRST, PER_PLAYER = locate_fields(FIELDS)
 
 
 @register_jitable
@@ -42,27 +38,27 @@ def observe(s, seat, o):
     hand = np.uint64(s.hands[seat])
     seen = np.uint64(s.seen)
     for card in range(DECK_SIZE):
-        o[HAND + card] = (hand >> np.uint64(card)) & ONE
-        o[PILE + card] = (seen >> np.uint64(card)) & ONE
-    for i in range(TOP, HAND_SIZES):
+        o[FIRST.hand + card] = (hand >> np.uint64(card)) & ONE
+        o[FIRST.pile + card] = (seen >> np.uint64(card)) & ONE
+    for i in range(FIRST.top, FIRST.hand_size):
         o[i] = 0.0
     if s.top != NO_CARD:
-        o[TOP + s.top] = 1.0
+        o[FIRST.top + s.top] = 1.0
     if s.suit != NO_SUIT:
-        o[SUIT + s.suit] = 1.0
+        o[FIRST.suit + s.suit] = 1.0
     if s.phase != OVER:
-        o[PHASE + s.phase] = 1.0
-    o[SEVENS] = s.sevens / SEVENS_SCALE
-    o[SEVENS + 1] = s.direction
-    o[SEVENS + 2] = (s.deck_size - s.drawn) / float(DECK_SIZE)
-    o[SEVENS + 3] = s.deal / float(s.deals)
-    o[SEVENS + 4] = s.lap / float(players)
-    total = HAND_SIZES + players
-    to_move = total + players
-    dealer = to_move + players
+        o[FIRST.phase + s.phase] = 1.0
+    o[FIRST.sevens] = s.sevens / SEVENS_SCALE
+    o[FIRST.direction] = s.direction
+    o[FIRST.stock] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.deal] = s.deal / float(s.deals)
+    o[FIRST.lap] = s.lap / float(players)
+    total = FIRST.total + PER_PLAYER.total * players
+    to_move = FIRST.to_move + PER_PLAYER.to_move * players
+    dealer = FIRST.dealer + PER_PLAYER.dealer * players
     other = seat
     for distance in range(players):
-        o[HAND_SIZES + distance] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
+        o[FIRST.hand_size + distance] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
         o[total + distance] = min(s.totals[other] / POINTS_SCALE, 10.0)
         o[to_move + distance] = 1.0 if other == s.to_move else 0.0
         o[dealer + distance] = 1.0 if other == s.dealer else 0.0

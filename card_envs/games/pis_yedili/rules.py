@@ -3,25 +3,24 @@
 import numpy as np
 from numba.extending import register_jitable
 
+from card_envs.engine.game import DECIDED, GOES_ON, NOBODY
 from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.games.french_deck import (
-    ACE, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, ONE, QUEEN, SEVEN, TEN, bit, build_deck,
-    gather_hidden, of_rank, of_suit, stock,
+from card_envs.games.deck import (
+    ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, IN_SUIT, JACK, KING, NO_CARD, ONE, ONE_OF_EACH, QUEEN, RANK, SEVEN, TEN, bit,
+    build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,
 )  # fmt: skip
-from card_envs.games.pis_yedili.actions import ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE
 from card_envs.games.pis_yedili.state import (
-    ACE as ACE_PHASE, DRAWN, HAND_SIZE, LEAD, NO_CARD, NO_SUIT, NOBODY, OVER, SEVENS, SUIT as SUIT_PHASE, TURN,
+    ACE_PHASE, ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, HAND_SIZE, LEAD, NO_SUIT, SEVENS, SUIT_PHASE, TURN,
 )  # fmt: skip
 
-CLUBS = 0
 PENALTY = 3  # cards for each open seven (P14)
 
 # ---- cards
 
 
 @register_jitable
-def points_of(rank):
-    """P25: J 25, 7 20, A 15, K and Q 10, the others their number."""
+def count_rank(rank):
+    """P25: the points of a card of this rank: J 25, 7 20, A 15, K and Q 10, the others their number."""
     if rank == JACK:
         return 25
     if rank == SEVEN:
@@ -34,29 +33,36 @@ def points_of(rank):
 
 
 @register_jitable
-def sum_hand(hand):
+def count_points(hand):
     """P25: the points of a hand."""
     points = 0
     for rank in range(IN_SUIT):
-        points += points_of(rank) * popcount(np.uint64(hand) & of_rank(rank))
+        points += count_rank(rank) * popcount(np.uint64(hand) & of_rank(rank))
     return points
 
 
-@register_jitable
-def give_card(s, seat):
-    """The next card of the stock goes to the hand of ``seat``."""
-    s.hands[seat] = np.uint64(s.hands[seat]) | bit(s.deck[s.drawn])
-    s.drawn += 1
-
-
 # ---- what may be done
+
+
+JACKS = RANK << np.uint64(JACK)
+
+
+@register_jitable
+def fits_jack(suit):
+    """P11, P13: what may lie on a jack whose player has named ``suit``."""
+    return of_suit(suit) & ~JACKS
+
+
+@register_jitable
+def fits_card(suit, rank):
+    """What may lie on a card that is no jack: its suit, its rank, any jack."""
+    return of_suit(suit) | of_rank(rank) | JACKS
 
 
 @register_jitable
 def playable(s, seat):
     """The cards that ``seat`` may play now, as a set: the table of legal sets, column ``play``."""
     hand = np.uint64(s.hands[seat])
-    jacks = of_rank(JACK)
     if s.phase == LEAD:  # P3, P4
         return hand & of_suit(CLUBS)
     if s.phase == SEVENS:  # P14
@@ -64,11 +70,9 @@ def playable(s, seat):
     if s.phase == SUIT_PHASE:
         return EMPTY
     if s.phase == ACE_PHASE:  # P18
-        return hand & (of_suit(s.suit) | of_rank(ACE) | jacks)
+        return hand & fits_card(s.suit, ACE)
     rank = s.top % IN_SUIT
-    if rank == JACK:  # P11, P13: on a jack the named suit, no jack
-        return hand & of_suit(s.suit) & ~jacks
-    return hand & (of_suit(s.suit) | of_rank(rank) | jacks)
+    return hand & (fits_jack(s.suit) if rank == JACK else fits_card(s.suit, rank))
 
 
 @register_jitable
@@ -97,49 +101,40 @@ def action_mask(s, mask):
 
 @register_jitable
 def begin_deal(s):
-    """P19: a newly shuffled deck, a given order on top; seven cards each, one at a time from the dealer's left."""
-    build_deck(s)
+    """P19: seven cards each from a newly shuffled deck, a given order on top."""
+    build_deck(s, ONE_OF_EACH)
+    deal_hands(s, HAND_SIZE)
     s.pile_size = 0
     s.seen = EMPTY
     s.top = NO_CARD
     s.suit = NO_SUIT
     s.sevens = 0
     s.direction = 1  # P22
-    for seat in range(s.players):
-        s.hands[seat] = EMPTY
-    leader = (s.dealer + 1) % s.players
-    seat = leader
-    for _ in range(HAND_SIZE * s.players):
-        give_card(s, seat)
-        seat = 0 if seat + 1 == s.players else seat + 1
-    s.to_move = leader  # P2
+    s.to_move = (s.dealer + 1) % s.players  # P2
     s.phase = LEAD
     s.lap = s.players if s.club_lap else 1  # P3, P6
 
 
 @register_jitable
 def end_deal(s, factor, winners_sum):
-    """P25, P24: who has the lowest hand (``winners_sum``) scores 0, the others ``factor`` times theirs."""
+    """P25, P24: players whose hand counts ``winners_sum`` score 0, the others ``factor`` times their hand."""
     for seat in range(s.players):
-        points = sum_hand(s.hands[seat])
+        points = count_points(s.hands[seat])
         s.scores[seat] = 0 if points == winners_sum else factor * points
-        s.totals[seat] += s.scores[seat]
-    s.finished += 1
     s.sevens = 0
-    if s.finished == s.deals or s.single_deal:  # P27
-        s.over = 1
-        s.phase = OVER
-        s.to_move = NOBODY
-        s.suit = NO_SUIT
-    else:
-        s.deal += 1
-        s.dealer = (s.dealer + 1) % s.players
-        begin_deal(s)
+    s.suit = NO_SUIT
+    s.deal_over = 1
+
+
+@register_jitable
+def judge_match(s):
+    """P27: a match is a number of deals."""
+    return DECIDED if s.finished == s.deals else GOES_ON
 
 
 @register_jitable
 def go_out(s, seat, card):
-    """P23: a hand is empty; a last 7 counts three times, a last jack twice."""
+    """P23: a hand is empty; after a last 7 the points count three times, after a last jack twice."""
     rank = card % IN_SUIT
     s.last_out = seat
     s.last_card = card
@@ -148,25 +143,25 @@ def go_out(s, seat, card):
 
 @register_jitable
 def run_out(s):
-    """P24: the stock is empty; the lowest hand wins, all lowest if there are several."""
+    """P24: the stock is empty; the lowest hand wins, or several if they are equally low."""
     s.last_out = NOBODY
     s.last_card = NO_CARD
-    lowest = sum_hand(s.hands[0])
+    lowest = count_points(s.hands[0])
     for seat in range(1, s.players):
-        lowest = min(lowest, sum_hand(s.hands[seat]))
+        lowest = min(lowest, count_points(s.hands[seat]))
     end_deal(s, 1, lowest)
 
 
 @register_jitable
 def draw(s, seat):
-    """One card from the stock; whether it was the last (P24)."""
-    give_card(s, seat)
+    """Draw one card from the stock; returns whether it was the last (P24)."""
+    draw_card(s, seat)
     return s.drawn == s.deck_size
 
 
 @register_jitable
 def pass_on(s, seats):
-    """The turn goes on by so many seats."""
+    """The turn passes on by ``seats`` seats."""
     seat = s.to_move
     for _ in range(seats):
         seat += s.direction
@@ -180,7 +175,7 @@ def pass_on(s, seats):
 
 @register_jitable
 def play(s, card):
-    """A card goes from the mover's hand to the pile; then its effect."""
+    """A card goes from the mover's hand to the pile, and has its effect."""
     seat = s.to_move
     rank = card % IN_SUIT
     s.hands[seat] = np.uint64(s.hands[seat]) & ~bit(card)
@@ -229,16 +224,8 @@ def take_penalty(s):
 
 
 @register_jitable
-def init(s):
-    """Deal the first deal; the options, the key and a given order are already in ``s``."""
-    s.deal = 1
-    s.dealer = s.players - 1
-    begin_deal(s)
-
-
-@register_jitable
 def step(s, action):
-    """Play a legal action of the seat to move, and go on to the next decision."""
+    """Play a legal action of the seat to move."""
     if action < ACTION_DRAW:
         play(s, action)
     elif action == ACTION_DRAW:
@@ -257,18 +244,14 @@ def step(s, action):
 
 @register_jitable
 def redeal(s, seat, key):
-    """P29: the unseen cards, shuffled, over the other hands, which keep their sizes, and the stock; with a new key."""
+    """P29: the other hands, which keep their sizes, and the stock, from the unseen cards, shuffled; with a new key."""
     s.key = key
-    hidden = stock(s)
+    hidden = collect_stock(s)
     for other in range(s.players):
         if other != seat:
             hidden |= np.uint64(s.hands[other])
-    first = gather_hidden(s, hidden)
-    shuffle(s.deck, first, s.deck_size, key, REDEAL)
+    start = gather_hidden(s, hidden)
+    shuffle(s.deck, start, s.deck_size, key, REDEAL)
     for other in range(s.players):
         if other != seat:
-            size = popcount(np.uint64(s.hands[other]))
-            s.hands[other] = EMPTY
-            for _ in range(size):
-                s.hands[other] = np.uint64(s.hands[other]) | bit(s.deck[first])
-                first += 1
+            start = replace_hidden(s, other, EMPTY, start)

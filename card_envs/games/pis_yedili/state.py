@@ -1,71 +1,56 @@
-"""The record of one Pis Yedili match: its fields, their bounds, its options."""
+"""One match of Pis Yedili as a record, its options, and its actions.
+
+The actions, one index for each string: ``play`` each of the 52 cards 0 … 51 (suits c d h s, each A … K), ``draw``, ``take``,
+``pass``, ``suit`` c d h s.
+"""
 
 import numpy as np
 
-from card_envs.engine.game import Option
-from card_envs.games.french_deck import DECK_SIZE
+from card_envs.engine.game import MOST_DEALS, NOBODY, Option, Options, StateField, index_actions, lay_out_state
+from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD, SUITS
 
-LEAD, TURN, DRAWN, SEVENS, SUIT, ACE, OVER = range(7)
+LEAD, TURN, DRAWN, SEVENS, SUIT_PHASE, ACE_PHASE, OVER = range(7)
 PHASES = ("lead", "turn", "drawn", "sevens", "suit", "ace", "over")
 
 MAX_PLAYERS = 6
 HAND_SIZE = 7
-NOBODY = -1
 NO_SUIT = -1
-NO_CARD = -1
 
 OPTIONS = (
     Option("players", 4, "seats at the table (P1)", 2, MAX_PLAYERS),
-    Option("deals", 4, "deals in a match (P27)", 1, 1_000_000),
-    Option("penalty_keeps_turn", False, "who took the cards of the sevens may still play (P15)"),
+    Option("deals", 4, "deals in a match (P27)", 1, MOST_DEALS),
+    Option("penalty_keeps_turn", False, "a player who has taken the cards of the sevens may still play (P15)"),
     Option("club_lap", False, "everybody's first card must be a club, without effects (P3)"),
 )
+PRESETS: dict[str, Options] = {}
 
-STATE = np.dtype(
-    [
-        ("key", np.uint64),
-        ("hands", np.uint64, MAX_PLAYERS),  # sets of cards
-        ("seen", np.uint64),  # the cards in the pile, as a set
-        ("totals", np.int32, MAX_PLAYERS),
-        ("deals", np.int32),
-        ("deal", np.int32),
-        ("finished", np.int32),
-        ("scores", np.int16, MAX_PLAYERS),
-        ("players", np.int8),
-        ("penalty_keeps_turn", np.int8),
-        ("club_lap", np.int8),
-        ("single_deal", np.int8),
-        ("to_move", np.int8),
-        ("phase", np.int8),
-        ("over", np.int8),
-        ("truncated", np.int8),
-        ("dealer", np.int8),
-        ("top", np.int8),  # the card to be matched, NO_CARD before the lead
-        ("suit", np.int8),  # the suit to be followed, or NO_SUIT
-        ("sevens", np.int8),
-        ("direction", np.int8),  # 1 or -1
-        ("last_out", np.int8),  # who went out in the deal finished last, NOBODY if the stock ran out (P24)
-        ("last_card", np.int8),  # and his last card
-        ("lap", np.int8),  # first turns under P4 that have still to come
-        ("pile_size", np.int8),
-        ("drawn", np.int8),
-        ("deck_size", np.int8),
-        ("ordered", np.int8),
-        ("pile", np.int8, DECK_SIZE),
-        ("order", np.int8, DECK_SIZE),  # the given order of the next deal's deck
-        ("deck", np.int8, DECK_SIZE),
-    ],
-    align=True,
+_SETS = (0, int(FULL))
+_CARD = (0, DECK_SIZE - 1)
+_CARD_OR_NONE = (NO_CARD, DECK_SIZE - 1)
+
+STATE = lay_out_state(
+    OPTIONS, PHASES, COPIES,
+    (
+        StateField("hands", np.uint64, MAX_PLAYERS, _SETS),
+        StateField("seen", np.uint64, (), _SETS),  # the cards in the pile, as a set
+        StateField("pile", np.int8, DECK_SIZE, _CARD),
+        StateField("pile_size", np.int8, (), (0, DECK_SIZE)),
+        StateField("top", np.int8, (), _CARD_OR_NONE),  # the card to be matched; none before the lead
+        StateField("suit", np.int8, (), (NO_SUIT, 3)),  # the suit to be followed
+        StateField("sevens", np.int8, (), (0, 4)),  # open sevens (P14)
+        StateField("direction", np.int8, (), (-1, 1)),  # 1 or -1
+        StateField("lap", np.int8, (), (0, MAX_PLAYERS)),  # first turns under P4 that are still to come
+        StateField("last_out", np.int8, (), (NOBODY, MAX_PLAYERS - 1)),  # who ended the deal that was finished last, if anybody
+        StateField("last_card", np.int8, (), _CARD_OR_NONE),  # and with which card
+    ),
+    deck_for_each_deal=True,
+)  # fmt: skip
+
+# ---- actions
+
+ACTION_PLAY = 0
+ACTION_DRAW, ACTION_TAKE, ACTION_PASS, ACTION_SUIT = range(DECK_SIZE, DECK_SIZE + 4)
+
+num_actions, action_string, action_index = index_actions(
+    *(f"play {card}" for card in CARDS), "draw", "take", "pass", *(f"suit {suit}" for suit in SUITS)
 )
-
-_SEATS = (0, MAX_PLAYERS - 1)
-_COUNTS = (0, DECK_SIZE)
-_CARDS = (0, DECK_SIZE - 1)
-_SETS = (0, (1 << DECK_SIZE) - 1)
-BOUNDS = {
-    "players": (2, MAX_PLAYERS), "hands": _SETS, "seen": _SETS, "to_move": (NOBODY, MAX_PLAYERS - 1), "phase": (0, OVER),
-    "dealer": _SEATS, "top": (NO_CARD, DECK_SIZE - 1), "suit": (NO_SUIT, 3), "sevens": (0, 4), "direction": (-1, 1),
-    "last_out": (NOBODY, MAX_PLAYERS - 1), "last_card": (NO_CARD, DECK_SIZE - 1), "lap": (0, MAX_PLAYERS),
-    "pile_size": _COUNTS, "drawn": _COUNTS, "deck_size": _COUNTS, "ordered": _COUNTS,
-    "pile": _CARDS, "order": _CARDS, "deck": _CARDS, "deal": (1, 1_000_000), "finished": (0, 1_000_000),
-}  # fmt: skip

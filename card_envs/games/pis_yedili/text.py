@@ -1,31 +1,24 @@
-"""Pis Yedili in words: the game's part of ``Table.state()``, and its picture."""
+"""Pis Yedili in words: the game's part of ``Table.state()``, what is wrong with a state from outside, and the picture."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
-from card_envs.engine.game import Options
+from card_envs.engine.game import NOBODY, Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
-from card_envs.games.french_deck import CARDS, IN_SUIT, JACK, SEVEN, SUITS, card, names, row
-from card_envs.games.pis_yedili.state import NO_SUIT, NOBODY
+from card_envs.games.deck import (
+    CARDS, DECK_SIZE, IN_SUIT, JACK, NO_CARD, SEVEN, SUITS, draw_face, draw_row, name_cards, of_rank,
+)  # fmt: skip
+from card_envs.games.pis_yedili.state import ACE_PHASE, DRAWN, LEAD, NO_SUIT, OVER, SEVENS, SUIT_PHASE, TURN
 
-TITLE = "Pis Yedili"
-QUESTIONS = {
-    "lead": "play a club, or draw until there is one",
-    "turn": "play a card, or draw",
-    "drawn": "play a card, pass, or draw again if nothing fits",
-    "sevens": "play a seven, or take {penalty} cards",
-    "suit": "name a suit",
-    "ace": "play a second card, or pass",
-}
 TIMES = {SEVEN: " (points × 3)", JACK: " (points × 2)"}  # P23
-SUIT_NAMES = dict(zip(SUITS, ("clubs", "diamonds", "hearts", "spades"), strict=True))
 
 
 def details(s: Any, options: Options) -> dict[str, Any]:
     """The game's own keys of ``Table.state()``."""
     return {
-        "hands": [names(s.hands[seat]) for seat in range(s.players)],
+        "hands": [name_cards(s.hands[seat]) for seat in range(s.players)],
         "pile": [CARDS[s.pile[i]] for i in range(s.pile_size)],
         "suit": None if s.suit == NO_SUIT else SUITS[s.suit],
         "sevens": s.sevens,
@@ -41,6 +34,60 @@ def ending(s: Any) -> str:
     return f"seat {s.last_out} goes out with {CARDS[s.last_card]}{times}"
 
 
+def check(s: Any) -> str | None:
+    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
+    if bool(s.over) != (s.phase == OVER) or s.over != (s.to_move < 0):
+        return "the match is over, or it is not"
+    if s.drawn > s.deck_size or s.deck_size != DECK_SIZE or (s.drawn == s.deck_size and not s.over):
+        return "the stock is out of its bounds"
+    if (not s.over and s.to_move >= s.players) or s.dealer >= s.players or s.direction == 0:
+        return "a seat is not at the table"
+    if (s.phase == SEVENS) != (s.sevens > 0) or (s.phase == LEAD) != (s.lap > 0 and not s.over) or s.lap > s.players:
+        return "the phase does not fit"
+    return _check_pile(s) or _check_cards(s)
+
+
+def _check_pile(s: Any) -> str | None:
+    if (s.top == NO_CARD) != (s.pile_size == 0) or (s.pile_size and s.top != s.pile[s.pile_size - 1]):
+        return "the top card is not that of the pile"
+    if s.phase in (TURN, DRAWN, ACE_PHASE, SEVENS) and (s.top == NO_CARD or s.suit == NO_SUIT):
+        return "there is no suit to follow"
+    if s.phase == SUIT_PHASE and (s.top == NO_CARD or s.top % IN_SUIT != JACK):
+        return "there is no jack to name a suit for"
+    if s.sevens > (s.seen & int(of_rank(SEVEN))).bit_count():
+        return "more sevens are open than lie in the pile"
+    return None
+
+
+def _check_cards(s: Any) -> str | None:
+    """Every card of the deck is somewhere, once."""
+    pile = [s.pile[i] for i in range(s.pile_size)]
+    if s.seen != sum(1 << card for card in set(pile)):
+        return "the cards seen are not those of the pile"
+    cards = Counter(CARDS[card] for card in pile)
+    cards.update(CARDS[s.deck[i]] for i in range(s.drawn, s.deck_size))
+    for seat in range(s.players):
+        cards.update(name_cards(s.hands[seat]))
+    if cards != Counter(CARDS):
+        return f"the {DECK_SIZE} cards of the deck are not all there once"
+    order = [s.order[i] for i in range(s.ordered)]
+    return "the given order names a card twice" if len(set(order)) != len(order) else None
+
+
+# ---- the picture
+
+TITLE = "Pis Yedili"
+QUESTIONS = {
+    "lead": "play a club, or draw until there is one",
+    "turn": "play a card, or draw",
+    "drawn": "play a card, pass, or draw again if nothing fits",
+    "sevens": "play a seven, or take {penalty} cards",
+    "suit": "name a suit",
+    "ace": "play a second card, or pass",
+}
+SUIT_NAMES = dict(zip(SUITS, ("clubs", "diamonds", "hearts", "spades"), strict=True))
+
+
 def picture(state: dict[str, Any]) -> Picture:
     """A table as everybody or a seat sees it, from ``Table.state()`` or ``Table.view(seat)``."""
     facts = [f"deal {state['deal']} of {state['options']['deals']}", f"seat {state['dealer']} deals", f"phase {state['phase']}"]
@@ -49,12 +96,12 @@ def picture(state: dict[str, Any]) -> Picture:
     if state["suit"]:
         facts.append(f"to follow: {SUIT_NAMES[state['suit']]}" + ", no jack" * (pile[-1][0] == "J"))
     stock = state["deck"] if isinstance(state["deck"], int) else len(state["deck"])
-    top = card(pile[-1], marked=True) if pile else None
+    top = draw_face(pile[-1], marked=True) if pile else None
     return Picture(
         title=TITLE,
         facts=tuple(facts),
         seats=tuple(_seat(state, seat) for seat in range(state["players"])),
-        zones=(Zone("stock", size=stock), Zone("pile", row(reversed(pile[:-1])), size=len(pile), top=top)),
+        zones=(Zone("stock", size=stock), Zone("pile", draw_row(reversed(pile[:-1])), size=len(pile), top=top)),
         decision=_decision(state),
     )
 
@@ -70,7 +117,7 @@ def _seat(state: dict[str, Any], seat: int) -> Seat:
     return Seat(
         name=f"seat {seat}",
         badges=tuple(badge for applies, badge in badges if applies),
-        cards=row(hand),
+        cards=draw_row(hand),
         note=f"{size} card{'s' * (size != 1)}",
         total=state["totals"][seat],
         marked=seat == state["to_move"] or seat in state["winners"],

@@ -3,7 +3,7 @@
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Metric
-from card_envs.games.rummy.actions import ACTION_DISCARD, ACTION_TAKE
+from card_envs.games.rummy.state import ACTION_DISCARD, ACTION_TAKE
 
 COUNTS = ("deals", "laid", "caught", "outs", "takes", "taken")
 DEALS, LAID, CAUGHT, OUTS, TAKES, TAKEN = range(6)
@@ -12,8 +12,8 @@ METRICS = (
     Metric("goes out %", "deals that the player ended by an empty hand (R17)", lambda c: 100 * c["outs"] / c["deals"]),
     Metric("laid/deal", "points laid in a deal", lambda c: c["laid"] / c["deals"]),
     Metric("caught/deal", "points left in hand at the end of a deal", lambda c: c["caught"] / c["deals"]),
-    Metric("takes/deal", "times that he took from the pile in a deal (R6, R8)", lambda c: c["takes"] / c["deals"]),
-    Metric("cards/take", "cards that he took each time", lambda c: c["taken"] / c["takes"]),
+    Metric("takes/deal", "times that the player took from the pile in a deal (R6, R8)", lambda c: c["takes"] / c["deals"]),
+    Metric("cards/take", "cards that the player took each time", lambda c: c["taken"] / c["takes"]),
 )
 
 

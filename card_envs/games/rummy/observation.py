@@ -3,15 +3,16 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.game import FieldSpec
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.random import popcount
-from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, IN_SUIT, ONE
-from card_envs.games.rummy.actions import HIGH_ACE
-from card_envs.games.rummy.melds import table_cards
-from card_envs.games.rummy.state import DRAW, IDLE_TURNS, NO_CARD, OVER, SET
+from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, ONE, bit
+from card_envs.games.melds import HIGH_ACE
+from card_envs.games.rummy.rules import table_cards
+from card_envs.games.rummy.state import DRAW, IDLE_TURNS, MAX_PLAYERS, OVER, SET
 
 HAND_SCALE = 20.0
 POINTS_SCALE = 100.0
+IDLE_SCALE = float(IDLE_TURNS * MAX_PLAYERS)
 CARDS = (DECK_SIZE,)
 
 FIELDS = (
@@ -29,7 +30,7 @@ FIELDS = (
     FieldSpec("must", CARDS, "the card that has to be played next"),
     FieldSpec("phase", (2,), "what is being decided: draw, play"),
     FieldSpec("melded", (1,), "the mover has melded in this turn"),
-    FieldSpec("idle", (1,), "idle turns in a row, of those that end the deal (R10)", 40.0),
+    FieldSpec("idle", (1,), "idle turns in a row, of those that end the deal (R10)", IDLE_SCALE),
     FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
     FieldSpec("deal", (1,), "the deal's number", "max_deals"),
     FieldSpec("known", ("players", DECK_SIZE), "cards that everybody knows to be in each hand"),
@@ -40,17 +41,25 @@ FIELDS = (
     FieldSpec("to_move", ("players",), "who decides"),
     FieldSpec("dealer", ("players",), "who deals"),
 )
-HAND, UNSEEN, PILE, TOP_CARD, SETS, RUNS = range(0, 6 * DECK_SIZE, DECK_SIZE)
-HIGH_ACES = 6 * DECK_SIZE
-FITS_SET = HIGH_ACES + 4
-FITS_BELOW = FITS_SET + DECK_SIZE
-FITS_ABOVE = FITS_BELOW + DECK_SIZE
-TAKEN = FITS_ABOVE + DECK_SIZE
-MUST = TAKEN + DECK_SIZE
-PHASE = MUST + DECK_SIZE
-MELDED = PHASE + 2
-KNOWN = MELDED + 4
-FULL = (1 << DECK_SIZE) - 1
+FIRST, PER_PLAYER = locate_fields(FIELDS)
+
+
+@register_jitable
+def pile_cards(s):
+    """All cards in the pile."""
+    cards = EMPTY
+    for i in range(s.pile_size):
+        cards |= bit(s.discards[i])
+    return cards
+
+
+@register_jitable
+def unseen_cards(s, hand, pile):
+    """To the owner of ``hand``: the cards in the stock, or in other hands and not known to be there."""
+    cards = FULL & ~hand & ~pile & ~table_cards(s)
+    for seat in range(s.players):
+        cards &= ~np.uint64(s.known[seat])
+    return cards
 
 
 @register_jitable
@@ -60,41 +69,37 @@ def observe(s, seat, o):
         o[i] = 0.0
     players = s.players
     hand = np.uint64(s.hands[seat])
-    hidden = np.uint64(FULL) & ~hand & ~table_cards(s)
+    unseen = unseen_cards(s, hand, pile_cards(s))
     for i in range(s.pile_size):
-        card = s.discards[i]
-        o[PILE + card] = (s.pile_size - i) / float(DECK_SIZE)
-        hidden &= ~(ONE << np.uint64(card))
-    for other in range(players):
-        hidden &= ~np.uint64(s.known[other])
+        o[FIRST.pile + s.discards[i]] = (s.pile_size - i) / float(DECK_SIZE)
     for card in range(DECK_SIZE):
-        o[HAND + card] = (hand >> np.uint64(card)) & ONE
-        o[UNSEEN + card] = (hidden >> np.uint64(card)) & ONE
+        o[FIRST.hand + card] = (hand >> np.uint64(card)) & ONE
+        o[FIRST.unseen + card] = (unseen >> np.uint64(card)) & ONE
     if s.pile_size > 0:
-        o[TOP_CARD + s.discards[s.pile_size - 1]] = 1.0
+        o[FIRST.top + s.discards[s.pile_size - 1]] = 1.0
     if s.melds > 0:
         show_melds(s, o)
     if s.taken != NO_CARD:
-        o[TAKEN + s.taken] = 1.0
+        o[FIRST.taken + s.taken] = 1.0
     if s.must != NO_CARD:
-        o[MUST + s.must] = 1.0
+        o[FIRST.must + s.must] = 1.0
     if s.phase != OVER:
-        o[PHASE + s.phase - DRAW] = 1.0
-    o[MELDED] = s.melded
-    o[MELDED + 1] = s.idle / float(4 * IDLE_TURNS)
-    o[MELDED + 2] = (s.deck_size - s.drawn) / float(DECK_SIZE)
-    o[MELDED + 3] = s.deal / float(s.max_deals)
+        o[FIRST.phase + s.phase - DRAW] = 1.0
+    o[FIRST.melded] = s.melded
+    o[FIRST.idle] = s.idle / IDLE_SCALE
+    o[FIRST.stock] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.deal] = s.deal / float(s.max_deals)
 
-    hand_size = KNOWN + players * DECK_SIZE
-    laid = hand_size + players
-    total = laid + players
-    has_melded = total + players
-    to_move = has_melded + players
-    dealer = to_move + players
+    hand_size = FIRST.hand_size + PER_PLAYER.hand_size * players
+    laid = FIRST.laid + PER_PLAYER.laid * players
+    total = FIRST.total + PER_PLAYER.total * players
+    has_melded = FIRST.has_melded + PER_PLAYER.has_melded * players
+    to_move = FIRST.to_move + PER_PLAYER.to_move * players
+    dealer = FIRST.dealer + PER_PLAYER.dealer * players
     other = seat
     for distance in range(players):
         known = np.uint64(s.known[other])
-        first = KNOWN + distance * DECK_SIZE
+        first = FIRST.known + distance * DECK_SIZE
         if known != EMPTY:
             for card in range(DECK_SIZE):
                 o[first + card] = (known >> np.uint64(card)) & ONE
@@ -118,17 +123,17 @@ def show_melds(s, o):
     below = np.uint64(s.fits_below)
     above = np.uint64(s.fits_above)
     for card in range(DECK_SIZE):
-        o[FITS_SET + card] = (on_set >> np.uint64(card)) & ONE
-        o[FITS_BELOW + card] = (below >> np.uint64(card)) & ONE
-        o[FITS_ABOVE + card] = (above >> np.uint64(card)) & ONE
+        o[FIRST.fits_set + card] = (on_set >> np.uint64(card)) & ONE
+        o[FIRST.fits_below + card] = (below >> np.uint64(card)) & ONE
+        o[FIRST.fits_above + card] = (above >> np.uint64(card)) & ONE
     for i in range(s.melds):
         of = s.meld_of[i]
         if s.meld_kind[i] == SET:
             for suit in range(4):
                 if (s.meld_low[i] >> suit) & 1:
-                    o[SETS + IN_SUIT * suit + of] = 1.0
+                    o[FIRST.sets + IN_SUIT * suit + of] = 1.0
         else:
             for rank in range(s.meld_low[i], s.meld_high[i] + 1):
-                o[RUNS + IN_SUIT * of + (ACE if rank == HIGH_ACE else rank)] = 1.0
+                o[FIRST.runs + IN_SUIT * of + (ACE if rank == HIGH_ACE else rank)] = 1.0
             if s.meld_high[i] == HIGH_ACE:
-                o[HIGH_ACES + of] = 1.0
+                o[FIRST.high_aces + of] = 1.0

@@ -1,137 +1,29 @@
 """Built-in players of Rummy, for both presets.
 
-They share three measures of a set of cards, all bit tricks: what can be melded (:func:`in_melds`), what would complete a meld
-(:func:`outs`), and how near a card is to melds (:func:`chance`). ``chance`` serves twice: with the own hand it says what a card
-is worth keeping for, with what is known and possible of an opponent's hand what a discard feeds.
+They share three measures of a set of cards: what can be melded (:func:`~card_envs.games.melds.in_melds`), what would complete
+a meld (:func:`~card_envs.games.melds.outs`), and how near a card is to melds (:func:`nearness`). The last of them serves twice:
+with the player's own hand it says how much a card is worth keeping, and with what is known and possible of an opponent's hand
+how much a discard helps them.
 
-They read what a seat may know: its hand, the pile, the table, the cards known to be in hands, sizes, options.
+They read what a seat may know: its hand, the pile, the table, the cards known to be in hands, the sizes of hands, the options.
 """
 
 import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
-from card_envs.engine.random import choose_random, popcount
-from card_envs.games.french_deck import ACE, DECK_SIZE, EMPTY, IN_SUIT, KING, ONE, RANK, SUIT, bit, holds, of_rank
-from card_envs.games.rummy.actions import (
-    ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, PER_SUIT, RUN_HIGH,
-    RUN_LOW,
+from card_envs.engine.random import choose_random, is_legal, lowest_bit, popcount
+from card_envs.games.deck import ACES, EMPTY, IN_SUIT, NO_CARD, bit, count_fewest, holds, of_rank, without_lowest
+from card_envs.games.melds import above, below, in_melds, outs
+from card_envs.games.rummy.observation import pile_cards, unseen_cards
+from card_envs.games.rummy.rules import count_laid, count_points, laid_cards, playable
+from card_envs.games.rummy.state import (
+    ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_SET, ACTION_TAKE, DRAW, HAND_SIZES, SPREAD, UNIVERSAL,
 )  # fmt: skip
-from card_envs.games.rummy.melds import set_cards, span, table_cards
-from card_envs.games.rummy.rules import may_lay_off
-from card_envs.games.rummy.state import DRAW, NO_CARD, SPREAD, UNIVERSAL
 
 NOTHING = -1e9
 NO_ACTION = -1
-BREAKS_MELD = 100.0  # what a card of a meld in hand is worth more than a loose one
-
-FULL = (ONE << np.uint64(DECK_SIZE)) - ONE
-ACES = RANK
-TWOS = RANK << ONE
-KINGS = RANK << np.uint64(KING)
-TENS = KINGS | KINGS >> ONE | KINGS >> np.uint64(2) | KINGS >> np.uint64(3)
-NUMBERS = FULL & ~TENS & ~ACES
-_KING, _SUIT_1, _SUIT_2, _SUIT_3 = (np.uint64(n) for n in (KING, IN_SUIT, 2 * IN_SUIT, 3 * IN_SUIT))
-# the cards 2 … 9 whose value has bit 0, 1, 2, 3: four popcounts add up a hand
-_VALUE_1, _VALUE_2, _VALUE_4, _VALUE_8 = (
-    np.uint64(sum(int(RANK) << rank for rank in range(1, 9) if (rank + 1) & value)) for value in (1, 2, 4, 8)
-)
-
-
-# ---- sets of cards
-
-
-@register_jitable
-def lowest(cards):
-    """The lowest card of a set that is not empty."""
-    return popcount((cards & (~cards + ONE)) - ONE)
-
-
-@register_jitable
-def is_legal(words, action):
-    """Whether the mask viewed as uint64 words (eight flags each) allows ``action``."""
-    return (words[action >> 3] >> np.uint64(8 * (action & 7))) & ONE != EMPTY
-
-
-@register_jitable
-def points_of(s, cards):
-    """R20, R21: the values of cards as they count in a hand."""
-    aces = popcount(cards & ACES)
-    points = 10 * popcount(cards & TENS)
-    if s.aces == UNIVERSAL:
-        points += 15 * aces
-    else:
-        points += 5 * aces if s.simple else aces
-    if s.simple:
-        return points + 5 * popcount(cards & NUMBERS)
-    points += popcount(cards & _VALUE_1) + 2 * popcount(cards & _VALUE_2)
-    return points + 4 * popcount(cards & _VALUE_4) + 8 * popcount(cards & _VALUE_8)
-
-
-@register_jitable
-def above(s, cards):
-    """The cards next above in suit; a universal ace is above its king."""
-    up = (cards & ~KINGS) << ONE
-    if s.aces == UNIVERSAL:
-        up |= (cards & KINGS) >> _KING
-    return up
-
-
-@register_jitable
-def below(s, cards):
-    """The cards next below in suit."""
-    down = (cards & ~ACES) >> ONE
-    if s.aces == UNIVERSAL:
-        down |= (cards & ACES) << _KING
-    return down
-
-
-@register_jitable
-def in_melds(s, cards):
-    """Those of ``cards`` that are in some meld of them; not all at once if melds overlap."""
-    middle = cards & above(s, cards) & below(s, cards) & ~ACES  # no run goes around the corner (R11)
-    c, d = cards & SUIT, (cards >> _SUIT_1) & SUIT
-    h, p = (cards >> _SUIT_2) & SUIT, cards >> _SUIT_3
-    thrice = (c & d & (h | p)) | (h & p & (c | d))
-    return middle | above(s, middle) | below(s, middle) | (cards & (thrice * RANK))
-
-
-@register_jitable
-def outs(s, cards):
-    """The other cards that make a meld with two of ``cards``."""
-    up = above(s, cards)
-    down = below(s, cards)
-    c, d = cards & SUIT, (cards >> _SUIT_1) & SUIT
-    h, p = (cards >> _SUIT_2) & SUIT, cards >> _SUIT_3
-    twice = (c & d) | (h & p) | ((c | d) & (h | p))
-    runs = (up & above(s, up) & ~TWOS) | (down & below(s, down) & ~KINGS) | (up & down & ~ACES)
-    return ((twice * RANK) | runs) & ~cards
-
-
-@register_jitable
-def playable(s, seat, cards):
-    """Those of ``cards`` that are in some meld of them, or can be laid off."""
-    can = in_melds(s, cards)
-    if may_lay_off(s, seat):
-        can |= cards & (np.uint64(s.fits_set) | np.uint64(s.fits_below) | np.uint64(s.fits_above))
-    return can
-
-
-@register_jitable
-def pile_cards(s):
-    cards = EMPTY
-    for i in range(s.pile_size):
-        cards |= bit(s.discards[i])
-    return cards
-
-
-@register_jitable
-def unseen_cards(s, hand, pile):
-    """The cards in the stock, or in other hands and not known to be there."""
-    cards = FULL & ~hand & ~pile & ~table_cards(s)
-    for other in range(s.players):
-        cards &= ~np.uint64(s.known[other])
-    return cards
+BREAKS_MELD = 100.0  # how much more a card of a meld in hand is worth than a loose one
 
 
 @register_jitable
@@ -140,22 +32,12 @@ def free_cards(s, hand):
     return hand if s.taken == NO_CARD else hand & ~bit(s.taken)
 
 
-@register_jitable
-def shortest(s, seat):
-    """The size of the shortest hand of the others."""
-    size = DECK_SIZE
-    for other in range(s.players):
-        if other != seat:
-            size = min(size, popcount(np.uint64(s.hands[other])))
-    return size
-
-
 # ---- how near a card is to melds
 
 
 @register_jitable
 def weigh(card, held, pile, maybe, in_pile, likely):
-    """The weight of a set of one card or none."""
+    """The weight of a set of at most one card: 1 in ``held``, ``in_pile`` in ``pile``, ``likely`` in ``maybe``, else 0."""
     if card & held:
         return 1.0
     if card & pile:
@@ -164,17 +46,17 @@ def weigh(card, held, pile, maybe, in_pile, likely):
 
 
 @register_jitable
-def chance(s, card, held, pile, maybe, in_pile, likely):
-    """How near ``card`` is to melds: over all melds of three with it the product of the weights of the other two, summed.
+def nearness(s, card, held, pile, maybe, in_pile, likely):
+    """How near ``card`` is to melds: the sum, over all melds of three that hold it, of the product of the other two weights.
 
-    A card weighs 1 if ``held``, ``in_pile`` in the pile, ``likely`` if it may yet come. A run of the table that lacks one card
-    up to ``card`` counts too.
+    Other cards weigh what :func:`weigh` says. A run on the table that ``card`` would fit after one more card counts, too.
     """
+    universal = s.aces == UNIVERSAL
     one = bit(card)
-    up = above(s, one)
-    down = below(s, one)
-    up_2 = EMPTY if up & ACES else above(s, up)
-    down_2 = EMPTY if down & ACES else below(s, down)
+    up = above(one, universal)
+    down = below(one, universal)
+    up_2 = EMPTY if up & ACES else above(up, universal)
+    down_2 = EMPTY if down & ACES else below(down, universal)
     next_up = weigh(up, held, pile, maybe, in_pile, likely)
     next_down = weigh(down, held, pile, maybe, in_pile, likely)
     total = 0.0
@@ -199,20 +81,20 @@ def chance(s, card, held, pile, maybe, in_pile, likely):
 
 @register_jitable
 def draw_or_end(s, seat, hand, words):
-    """Draw; with an empty stock take the top card if it can be played or is cheaper than a loose one, else end the deal."""
+    """Draw; with an empty stock, take the top card if it can be played or costs less than a loose one, else end the deal."""
     if is_legal(words, ACTION_DRAW):
         return ACTION_DRAW
     top = np.int64(s.discards[s.pile_size - 1])
     after = playable(s, seat, hand | bit(top))
     loose = hand & ~after
-    if holds(after, top) or (loose != EMPTY and points_of(s, bit(top)) < points_of(s, bit(dearest(s, loose)))):
+    if holds(after, top) or (loose != EMPTY and count_points(s, bit(top)) < count_points(s, bit(dearest(s, loose)))):
         return ACTION_TAKE + top
     return ACTION_END
 
 
 @register_jitable
 def take_useful(s, seat, hand, words):
-    """The top card if it can be played at once."""
+    """Take the top card if it can be played at once; else draw."""
     top = np.int64(s.discards[s.pile_size - 1])
     if holds(playable(s, seat, hand | bit(top)), top):
         return ACTION_TAKE + top
@@ -221,15 +103,16 @@ def take_useful(s, seat, hand, words):
 
 @register_jitable
 def take_best(s, seat, hand, words, points, out, carry, stock):
-    """The card of the pile that brings most, if more than a card from the stock, which counts ``stock``; else draw.
+    """Take the card of the pile that is worth most, if that is more than ``stock``, the worth of a card from the stock.
 
-    Counted are ``points`` for each point that can be laid more, ``out`` for each unseen card that would complete a meld more,
-    and ``-carry`` for each point of what stays in hand of the cards taken.
+    What is taken is worth ``points`` for each further point that can be laid, ``out`` for each further unseen card that would
+    complete a meld, and minus ``carry`` for each point of those taken cards that stay in the hand.
     """
+    universal = s.aces == UNIVERSAL
     before = playable(s, seat, hand)
     unseen = unseen_cards(s, hand, pile_cards(s))
-    laid = points_of(s, before)
-    waiting = popcount(outs(s, hand & ~before) & unseen)
+    laid = count_points(s, before)
+    waiting = popcount(outs(hand & ~before, universal) & unseen)
     best = stock
     action = draw_or_end(s, seat, hand, words)
     top = s.pile_size - 1
@@ -241,8 +124,8 @@ def take_best(s, seat, hand, words, points, out, carry, stock):
             after = playable(s, seat, cards)
             if holds(after, card):
                 rest = cards & ~after
-                gain = points * (points_of(s, after) - laid) - carry * points_of(s, rest & ~hand)
-                gain += out * (popcount(outs(s, rest) & unseen) - waiting)
+                gain = points * (count_points(s, after) - laid) - carry * count_points(s, rest & ~hand)
+                gain += out * (popcount(outs(rest, universal) & unseen) - waiting)
                 if gain > best:
                     best = gain
                     action = ACTION_TAKE + card
@@ -253,43 +136,17 @@ def take_best(s, seat, hand, words, points, out, carry, stock):
 
 
 @register_jitable
-def cards_of(action):
-    """The cards that a meld or lay-off lays."""
-    if action < ACTION_SET:
-        return bit((action - ACTION_LAYOFF) % DECK_SIZE)
-    if action < ACTION_RUN:
-        return set_cards(action - ACTION_SET)
-    run = action - ACTION_RUN
-    return span(run // PER_SUIT, np.int64(RUN_LOW[run % PER_SUIT]), np.int64(RUN_HIGH[run % PER_SUIT]))
-
-
-@register_jitable
-def points_laid(s, action):
-    """R22: what a meld or lay-off scores; an ace that lies lowest in a run counts 1, not 15."""
-    points = points_of(s, cards_of(action))
-    if s.aces == UNIVERSAL:
-        if action >= ACTION_RUN:
-            low_ace = RUN_LOW[(action - ACTION_RUN) % PER_SUIT] == ACE
-        else:
-            place = (action - ACTION_LAYOFF) // DECK_SIZE
-            low_ace = place == BELOW and (action - ACTION_LAYOFF) % DECK_SIZE % IN_SUIT == ACE
-        if low_ace:
-            points -= 14
-    return points
-
-
-@register_jitable
 def lay_most(s, seat, hand, words):
-    """The meld or lay-off with the most points, those that can be laid after it included; NO_ACTION if none is legal."""
+    """The meld or lay-off with the most points, counting what can be laid after it; NO_ACTION if none is legal."""
     best = NOTHING
     action = NO_ACTION
     for w in range(ACTION_LAYOFF >> 3, len(words)):
         word = words[w]
         while word != EMPTY:
-            option = 8 * w + (lowest(word) >> 3)
-            word &= word - ONE
+            option = 8 * w + (lowest_bit(word) >> 3)
+            word = without_lowest(word)
             if option >= ACTION_LAYOFF:
-                points = points_laid(s, option) + points_of(s, playable(s, seat, hand & ~cards_of(option)))
+                points = count_laid(s, option) + count_points(s, playable(s, seat, hand & ~laid_cards(option)))
                 if points > best:
                     best = points
                     action = option
@@ -301,15 +158,15 @@ def lay_most(s, seat, hand, words):
 
 @register_jitable
 def dearest(s, cards):
-    """The card with the most points, of those in no meld if there are any."""
-    loose = cards & ~in_melds(s, cards)
+    """The card with the most points, if possible among those that are in no meld."""
+    loose = cards & ~in_melds(cards, s.aces == UNIVERSAL)
     left = loose if loose != EMPTY else cards
     best = -1
     dear = NO_CARD
     while left != EMPTY:
-        card = lowest(left)
-        left &= left - ONE
-        points = points_of(s, bit(card))
+        card = lowest_bit(left)
+        left = without_lowest(left)
+        points = count_points(s, bit(card))
         if points > best:
             best = points
             dear = card
@@ -318,20 +175,20 @@ def dearest(s, cards):
 
 @register_jitable
 def feeds(s, seat, card, pile, unseen, in_pile, likely, others):
-    """How near a discard is to melds of the next player, and so much as ``others`` of those after him."""
+    """How near a discard is to the melds of the next player, and, weighted by ``others``, of the players after them."""
     total = 0.0
     left = max(1, popcount(unseen))
     for distance in range(1, s.players if others > 0.0 else 2):
         other = (seat + distance) % s.players
         known = np.uint64(s.known[other])
         hidden = popcount(np.uint64(s.hands[other])) - popcount(known)
-        near = chance(s, card, known, pile, unseen, in_pile, likely * hidden / left)
+        near = nearness(s, card, known, pile, unseen, in_pile, likely * hidden / left)
         total += near if distance == 1 else others * near
     return total
 
 
-# Parameters of `guard`, and their places in the array; `best` has those of holds_back too, and all twice: for taking only the
-# top card, and for the spread pile.
+# The parameters of `guard`, and their places in the array. `best` has those of holds_back, too, and all of them twice: once for
+# games in which only the top card can be taken, and once for a spread pile.
 GUARD = {
     "unseen": 0.1, "keep": 10.0, "keep_points": 0.0, "dear": 0.08, "feed": 5.0, "feed_points": 0.0, "likely": 1.0,
     "in_pile": 1.0, "others": 0.0, "points": 1.0, "out": 0.0, "carry": 0.5, "stock": 0.0,
@@ -354,21 +211,21 @@ WEIGHTS = len(TOP)
 
 @register_jitable
 def discard_wisely(s, seat, hand, v):
-    """The card that is worth least to keep, costs most if caught, and feeds the others least."""
+    """Discard the card that is worth the least to keep, costs the most at the end of the deal, and helps the others least."""
     pile = pile_cards(s)
     unseen = unseen_cards(s, hand, pile)
     within = pile if s.pile == SPREAD else EMPTY
-    dear = v[DEAR] * (13 if s.players == 2 else 7)  # a bigger hand costs more when caught
-    kept = in_melds(s, hand)
+    dear = v[DEAR] * HAND_SIZES[s.players]  # a bigger hand costs more when the player is caught with it
+    kept = in_melds(hand, s.aces == UNIVERSAL)
     left = free_cards(s, hand)
     best = NOTHING
     action = NO_ACTION
     while left != EMPTY:
-        card = lowest(left)
-        left &= left - ONE
-        points = points_of(s, bit(card))
+        card = lowest_bit(left)
+        left = without_lowest(left)
+        points = count_points(s, bit(card))
         value = dear * points
-        value -= (v[KEEP] + v[KEEP_POINTS] * points) * chance(s, card, hand, within, unseen, 1.0, v[UNSEEN])
+        value -= (v[KEEP] + v[KEEP_POINTS] * points) * nearness(s, card, hand, within, unseen, 1.0, v[UNSEEN])
         near = feeds(s, seat, card, within, unseen, v[IN_PILE], v[LIKELY], v[OTHERS])
         value -= (v[FEED] + v[FEED_POINTS] * points) * near
         if holds(kept, card):
@@ -381,8 +238,8 @@ def discard_wisely(s, seat, hand, v):
 
 @register_jitable
 def holds_back(s, seat, hand, v):
-    """Whether to keep melds in the hand, where they feed nobody: with few loose cards, while nobody is about to go out."""
-    if shortest(s, seat) <= v[HOLD] or s.deck_size - s.drawn <= v[EARLY]:
+    """Whether to keep melds in the hand, where nobody can lay off on them: with few loose cards, while all hands are long."""
+    if count_fewest(s, seat) <= v[HOLD] or s.deck_size - s.drawn <= v[EARLY]:
         return False
     loose = popcount(hand & ~playable(s, seat, hand))
     return 1 < loose <= v[LOOSE]
@@ -393,6 +250,7 @@ def holds_back(s, seat, hand, v):
 
 @register_jitable
 def choose_greedy(s, seat, words, key, parameters):
+    """Lay whatever can be laid, and discard the dearest card."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     if s.phase == DRAW:
@@ -403,6 +261,7 @@ def choose_greedy(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_pile(s, seat, words, key, parameters):
+    """As `greedy`, and take from a spread pile what is worth it."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     if s.phase == DRAW:
@@ -413,6 +272,7 @@ def choose_pile(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_guard(s, seat, words, key, parameters):
+    """As `pile`, and discard what helps the others least."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     v = parameters
@@ -424,6 +284,7 @@ def choose_guard(s, seat, words, key, parameters):
 
 @register_jitable
 def choose_best(s, seat, words, key, parameters):
+    """As `guard`, and hold melds back while that is safe."""
     seat = np.int64(seat)  # all helpers are then compiled for one type of seat
     hand = np.uint64(s.hands[seat])
     v = parameters[WEIGHTS:] if s.pile == SPREAD else parameters
@@ -441,21 +302,21 @@ POLICIES = (
     Policy("greedy", choose_greedy, "takes the top card if it can be played, lays all it can, discards the dearest loose card"),
     Policy(
         "pile", choose_pile,
-        "`greedy` that takes lower cards of a spread pile too, if what it can lay of them is worth more than `carry` times what"
-        " it cannot, and than a card from the stock, `stock`",
+        "like `greedy`, but also takes lower cards of a spread pile if what it can lay of them is worth more than `carry` times"
+        " what it cannot, and more than a card from the stock, `stock`",
         {"carry": 0.5, "stock": 0.0},
     ),
     Policy(
         "guard", choose_guard,
-        "`pile` that discards by points (`dear`, for each card dealt), by what a card is worth to keep (`keep`, `keep_points`;"
-        " a card not seen yet weighs `unseen`), and by what it feeds the next player (`feed`, `feed_points`, `likely`,"
-        " `in_pile`) and so much as `others` of those after him",
+        "like `pile`, but discards by points (`dear`, for each card dealt), by how much a card is worth keeping (`keep`,"
+        " `keep_points`; a card not seen yet weighs `unseen`), and by how much it helps the next player (`feed`, `feed_points`,"
+        " `likely`, `in_pile`) and, weighted by `others`, the players after them",
         GUARD,
     ),
     Policy(
         "best", choose_best,
-        "`guard` with weights tuned on duplicate deals, others for a spread pile, that keeps melds back while every other hand"
-        " is bigger than `hold`, the stock than `early`, and it has no more loose cards than `loose`",
+        "like `guard`, with weights tuned on duplicate deals, others for a spread pile; keeps melds back while every other hand"
+        " has more than `hold` cards, the stock more than `early`, and its own hand at most `loose` loose ones",
         {**TOP, **{f"spread_{name}": value for name, value in SPREAD_PILE.items()}},
     ),
 )  # fmt: skip

@@ -3,45 +3,60 @@
 import numpy as np
 from numba.extending import register_jitable
 
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.games.french_deck import (
-    ACE, DECK_SIZE, EMPTY, IN_SUIT, ONE, bit, build_deck, gather_hidden, holds, stock,
+from card_envs.games.deck import (
+    ACE, ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, NUMBERS, ONE_OF_EACH, TENS, bit, build_deck, collect_stock, deal_hands,
+    draw_card, gather_hidden, holds, replace_hidden, sum_numbers,
 )  # fmt: skip
-from card_envs.games.rummy.actions import (
-    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, ALL_FOUR, BELOW,
-    HIGH_ACE, ON_SET, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW,
-)  # fmt: skip
-from card_envs.games.rummy.melds import (
-    add_meld, extend_above, extend_below, extend_set, find_fits, fits, in_some_meld, mask_runs, mask_sets, set_cards, span,
+from card_envs.games.melds import (
+    HIGH_ACE, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW, fits_above, fits_below, in_melds, mark_runs, mark_sets, run_cards,
+    set_cards,
 )  # fmt: skip
 from card_envs.games.rummy.state import (
-    DRAW, EACH, IDLE_TURNS, LAID, NEGATIVE, NO_CARD, NOBODY, OVER, PLAY, RUN, SET, SPREAD, UNIVERSAL,
+    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DRAW, EACH,
+    HAND_SIZES, IDLE_TURNS, LAID, NEGATIVE, ON_SET, PLAY, RUN, SET, SPREAD, UNIVERSAL,
 )  # fmt: skip
 
-# ---- values
+# ---- points
+
+LOW_ACE = 14  # points that a universal ace counts less where it lies lowest in a run
 
 
 @register_jitable
-def value_of(s, card, low_in_run):
-    """R20, R21: the value of a card; ``low_in_run``: it lies as the lowest of a run."""
-    rank = card % IN_SUIT
-    if rank == ACE:
-        if s.aces == UNIVERSAL:
-            return 1 if low_in_run else 15
-        return 5 if s.simple else 1
-    if rank >= 9:
-        return 10
-    return 5 if s.simple else rank + 1
+def count_points(s, cards):
+    """R20, R21: what cards count in a hand."""
+    aces = popcount(cards & ACES)
+    points = 10 * popcount(cards & TENS)
+    if s.aces == UNIVERSAL:
+        points += 15 * aces
+    else:
+        points += 5 * aces if s.simple else aces
+    if s.simple:
+        return points + 5 * popcount(cards & NUMBERS)
+    return points + sum_numbers(cards)
 
 
 @register_jitable
-def sum_hand(s, seat):
-    """The values of the cards in a hand."""
-    hand = np.uint64(s.hands[seat])
-    points = 0
-    for card in range(DECK_SIZE):
-        if (hand >> np.uint64(card)) & ONE:
-            points += value_of(s, card, False)
+def laid_cards(action):
+    """The cards that a meld or a lay-off brings to the table."""
+    if action < ACTION_SET:
+        return bit((action - ACTION_LAYOFF) % DECK_SIZE)
+    return set_cards(action - ACTION_SET) if action < ACTION_RUN else run_cards(action - ACTION_RUN)
+
+
+@register_jitable
+def count_laid(s, action):
+    """R22: what a meld or a lay-off scores; a universal ace counts 1 where it lies lowest in a run (R21)."""
+    points = count_points(s, laid_cards(action))
+    if s.aces == UNIVERSAL:
+        if action >= ACTION_RUN:
+            low_ace = RUN_LOW[(action - ACTION_RUN) % PER_SUIT] == ACE
+        else:
+            place = (action - ACTION_LAYOFF) // DECK_SIZE
+            low_ace = place == BELOW and (action - ACTION_LAYOFF) % DECK_SIZE % IN_SUIT == ACE
+        if low_ace:
+            points -= LOW_ACE
     return points
 
 
@@ -49,9 +64,33 @@ def sum_hand(s, seat):
 
 
 @register_jitable
+def table_cards(s):
+    """All cards in melds."""
+    cards = EMPTY
+    for seat in range(s.players):
+        cards |= np.uint64(s.laid[seat])
+    return cards
+
+
+@register_jitable
+def fitting_cards(s):
+    """R13: all cards that fit a meld on the table."""
+    return np.uint64(s.fits_set) | np.uint64(s.fits_below) | np.uint64(s.fits_above)
+
+
+@register_jitable
 def may_lay_off(s, seat):
-    """R19: with ``limit`` only who has melded in this deal."""
+    """R19: with ``limit`` only a player who has melded in this deal."""
     return not s.limit or s.has_melded[seat] == 1
+
+
+@register_jitable
+def playable(s, seat, cards):
+    """R8: those of ``cards`` that are in some meld of them, or can be laid off."""
+    can = in_melds(cards, s.aces == UNIVERSAL)
+    if may_lay_off(s, seat):
+        can |= cards & fitting_cards(s)
+    return can
 
 
 @register_jitable
@@ -64,39 +103,28 @@ def mask_takes(s, seat, mask):
         for i in range(top - 1, -1, -1):
             card = s.discards[i]
             cards |= bit(card)
-            if in_some_meld(s, cards, card) or (may_lay_off(s, seat) and fits(s, card)):
+            if holds(playable(s, seat, cards), card):
                 mask[ACTION_TAKE + card] = 1
 
 
 @register_jitable
-def mask_layoffs(s, hand, alone, mask):
-    """R13, R14: each card in each place; not one that leaves ``alone`` without a place (R7)."""
-    pair = alone != NO_CARD and popcount(hand) == 2
+def mask_layoffs(s, hand, last, mask):
+    """R13, R14: each card in each place; ``last`` is a card that may not be left over alone without a place (R7)."""
+    universal = s.aces == UNIVERSAL
+    pair = last != EMPTY and popcount(hand) == 2
     for card in range(DECK_SIZE):
-        if (hand >> np.uint64(card)) & ONE:
-            stuck = pair and card != alone and not fits(s, alone)
-            if holds(np.uint64(s.fits_set), card) and not stuck:
+        if holds(hand, card):
+            suit = card // IN_SUIT
+            rank = card % IN_SUIT
+            stuck = pair and not holds(last, card)
+            if holds(s.fits_set, card) and not stuck:
                 mask[ACTION_LAYOFF + ON_SET * DECK_SIZE + card] = 1
-            if holds(np.uint64(s.fits_below), card) and not (stuck and not is_next(alone, card, -1)):
+            if holds(s.fits_below, card) and (not stuck or fits_below(suit, rank) == last):
                 mask[ACTION_LAYOFF + BELOW * DECK_SIZE + card] = 1
-            if holds(np.uint64(s.fits_above), card) and not (stuck and not is_above(s, alone, card)):
-                mask[ACTION_LAYOFF + ABOVE * DECK_SIZE + card] = 1
-
-
-@register_jitable
-def is_next(card, other, step):
-    """Whether ``card`` is of the suit of ``other`` and its rank is that of ``other`` plus ``step``."""
-    return card // IN_SUIT == other // IN_SUIT and card % IN_SUIT == other % IN_SUIT + step
-
-
-@register_jitable
-def is_above(s, card, other):
-    """Whether ``card`` fits above ``other`` when that has become a run's highest: not above an ace (R11)."""
-    if other % IN_SUIT == ACE:
-        return False
-    if other % IN_SUIT == IN_SUIT - 1:
-        return s.aces == UNIVERSAL and card == other - IN_SUIT + 1
-    return is_next(card, other, 1)
+            if holds(s.fits_above, card):
+                high = HIGH_ACE if rank == ACE else rank
+                if not stuck or fits_above(suit, high, universal) == last:
+                    mask[ACTION_LAYOFF + ABOVE * DECK_SIZE + card] = 1
 
 
 @register_jitable
@@ -109,14 +137,17 @@ def action_mask(s, mask):
         return
     hand = np.uint64(s.hands[seat])
     needed = EMPTY if s.must == NO_CARD else bit(s.must)  # R8
+    last = EMPTY  # the card that R7 does not allow to be left over alone
+    if s.taken != NO_CARD and not holds(fitting_cards(s), s.taken):
+        last = bit(s.taken)
     if not (s.limit and s.melded):  # R19
-        mask_sets(s, hand, needed, s.taken, mask)
-        mask_runs(s, hand, needed, s.taken, mask)
+        mark_sets(hand, needed, last, mask, ACTION_SET)
+        mark_runs(hand, needed, last, s.aces == UNIVERSAL, mask, ACTION_RUN)
     if may_lay_off(s, seat):
-        mask_layoffs(s, hand if s.must == NO_CARD else needed, s.taken, mask)
+        mask_layoffs(s, hand if s.must == NO_CARD else needed, last, mask)
     if s.must == NO_CARD:
         for card in range(DECK_SIZE):
-            if (hand >> np.uint64(card)) & ONE and card != s.taken:  # R6
+            if holds(hand, card) and card != s.taken:  # R6
                 mask[ACTION_DISCARD + card] = 1
 
 
@@ -125,21 +156,14 @@ def action_mask(s, mask):
 
 @register_jitable
 def begin_deal(s):
-    """R2, R3: a newly shuffled deck, a given order on top; the hands one card at a time, then one card starts the pile."""
-    build_deck(s)
+    """R2, R3: the hands from a newly shuffled deck, a given order on top; then one card starts the pile."""
+    build_deck(s, ONE_OF_EACH)
+    deal_hands(s, HAND_SIZES[s.players])
     for seat in range(s.players):
-        s.hands[seat] = EMPTY
         s.known[seat] = EMPTY
         s.laid[seat] = EMPTY
         s.points[seat] = 0
         s.has_melded[seat] = 0
-    leader = (s.dealer + 1) % s.players
-    size = 13 if s.players == 2 else 7
-    for _ in range(size):
-        for distance in range(s.players):
-            seat = (leader + distance) % s.players
-            s.hands[seat] = np.uint64(s.hands[seat]) | bit(s.deck[s.drawn])
-            s.drawn += 1
     s.discards[0] = s.deck[s.drawn]
     s.drawn += 1
     s.pile_size = 1
@@ -148,7 +172,7 @@ def begin_deal(s):
     s.fits_below = EMPTY
     s.fits_above = EMPTY
     s.idle = 0
-    begin_turn(s, leader)  # R4
+    begin_turn(s, (s.dealer + 1) % s.players)  # R4
 
 
 @register_jitable
@@ -162,10 +186,10 @@ def begin_turn(s, seat):
 
 @register_jitable
 def end_deal(s):
-    """R22–R29: score; then the match is over or the next deal begins."""
+    """R22–R28: the deal is over and scored."""
     for seat in range(s.players):
         s.last_laid[seat] = s.points[seat]
-        s.last_caught[seat] = sum_hand(s, seat)
+        s.last_caught[seat] = count_points(s, np.uint64(s.hands[seat]))
     if s.scoring == LAID:  # R22, R23
         for seat in range(s.players):
             s.scores[seat] = s.last_laid[seat] - s.last_caught[seat]
@@ -174,22 +198,18 @@ def end_deal(s):
             s.scores[seat] = s.last_caught[seat]
     else:
         score_positive(s)
-    best = -2147483648
+    s.taken = NO_CARD
+    s.must = NO_CARD
+    s.deal_over = 1
+
+
+@register_jitable
+def judge_match(s):
+    """R29: a total has reached the target; R10: the cap on the number of deals."""
     for seat in range(s.players):
-        s.totals[seat] += s.scores[seat]
-        best = max(best, s.totals[seat])
-    s.finished += 1
-    if best >= s.target or s.single_deal or s.finished == s.max_deals:
-        s.truncated = best < s.target and not s.single_deal  # R10
-        s.over = 1
-        s.phase = OVER
-        s.to_move = NOBODY
-        s.taken = NO_CARD
-        s.must = NO_CARD
-    else:
-        s.deal += 1
-        s.dealer = (s.dealer + 1) % s.players
-        begin_deal(s)
+        if s.totals[seat] >= s.target:
+            return DECIDED
+    return CUT_OFF if s.finished == s.max_deals else GOES_ON
 
 
 @register_jitable
@@ -237,7 +257,7 @@ def take(s, seat, card):
 
 @register_jitable
 def leave_hand(s, seat, cards):
-    """Cards leave a hand; what was to be done with them is done."""
+    """Cards leave a hand; a duty that one of them brought with it is done."""
     s.hands[seat] = np.uint64(s.hands[seat]) & ~cards
     s.known[seat] = np.uint64(s.known[seat]) & ~cards
     if s.taken != NO_CARD and holds(cards, s.taken):
@@ -247,11 +267,18 @@ def leave_hand(s, seat, cards):
 
 
 @register_jitable
-def lay(s, seat, cards, points):
-    """Cards of a hand come to the table; with the last one the deal is over (R17)."""
+def lay(s, seat, action):
+    """R11–R14: a meld or a lay-off; with the last card of the hand the deal is over (R17)."""
+    if action < ACTION_SET:
+        extend_meld(s, (action - ACTION_LAYOFF) % DECK_SIZE, (action - ACTION_LAYOFF) // DECK_SIZE)
+    else:
+        add_meld(s, action)
+        s.melded = 1
+        s.has_melded[seat] = 1
+    cards = laid_cards(action)
     leave_hand(s, seat, cards)
     s.laid[seat] = np.uint64(s.laid[seat]) | cards
-    s.points[seat] += points
+    s.points[seat] += count_laid(s, action)
     s.idle = 0
     find_fits(s)
     if np.uint64(s.hands[seat]) == EMPTY:
@@ -259,42 +286,59 @@ def lay(s, seat, cards, points):
 
 
 @register_jitable
-def meld_set(s, seat, index):
-    """R12: three or four of a rank."""
-    rank = index // PER_RANK
-    missing = index % PER_RANK
-    cards = set_cards(index)
-    add_meld(s, SET, rank, 15 if missing == ALL_FOUR else 15 - (1 << missing), 0)
-    s.melded = 1
-    s.has_melded[seat] = 1
-    lay(s, seat, cards, popcount(cards) * value_of(s, rank, False))
-
-
-@register_jitable
-def meld_run(s, seat, index):
-    """R11: three or more consecutive cards of a suit."""
-    suit = index // PER_SUIT
-    low = np.int64(RUN_LOW[index % PER_SUIT])
-    high = np.int64(RUN_HIGH[index % PER_SUIT])
-    points = 0
-    for rank in range(low, high + 1):
-        points += value_of(s, ACE if rank == HIGH_ACE else rank, rank == low)
-    add_meld(s, RUN, suit, low, high)
-    s.melded = 1
-    s.has_melded[seat] = 1
-    lay(s, seat, span(suit, low, high), points)
-
-
-@register_jitable
-def lay_off(s, seat, card, place):
-    """R13, R14: one card on anybody's meld."""
-    if place == ON_SET:
-        extend_set(s, card)
-    elif place == BELOW:
-        extend_below(s, card)
+def add_meld(s, action):
+    """R12: a set; R11: a run."""
+    i = s.melds
+    if action < ACTION_RUN:
+        number = action - ACTION_SET
+        s.meld_kind[i] = SET
+        s.meld_of[i] = number // PER_RANK
+        s.meld_low[i] = 15 & ~(1 << number % PER_RANK)  # all suits but the one that is missing, if any
+        s.meld_high[i] = 0
     else:
-        extend_above(s, card)
-    lay(s, seat, bit(card), value_of(s, card, place == BELOW))
+        number = action - ACTION_RUN
+        s.meld_kind[i] = RUN
+        s.meld_of[i] = number // PER_SUIT
+        s.meld_low[i] = RUN_LOW[number % PER_SUIT]
+        s.meld_high[i] = RUN_HIGH[number % PER_SUIT]
+    s.melds = i + 1
+
+
+@register_jitable
+def extend_meld(s, card, place):
+    """R13: a card joins the set of its rank; R14: it becomes the lowest or the highest card of a run."""
+    suit = card // IN_SUIT
+    rank = card % IN_SUIT
+    for i in range(s.melds):
+        if place == ON_SET:
+            if s.meld_kind[i] == SET and s.meld_of[i] == rank:
+                s.meld_low[i] |= 1 << suit
+        elif s.meld_kind[i] == RUN and s.meld_of[i] == suit:
+            if place == BELOW:
+                if s.meld_low[i] == rank + 1:
+                    s.meld_low[i] = rank
+            elif s.meld_high[i] + 1 == (HIGH_ACE if rank == ACE else rank):
+                s.meld_high[i] += 1
+
+
+@register_jitable
+def find_fits(s):
+    """Note which cards fit the melds on the table: at most one meld fits each card and place (R13, R14)."""
+    on_set = EMPTY
+    low = EMPTY
+    high = EMPTY
+    for i in range(s.melds):
+        if s.meld_kind[i] == SET:
+            for suit in range(4):
+                if not (s.meld_low[i] >> suit) & 1:
+                    on_set |= bit(IN_SUIT * suit + s.meld_of[i])
+        else:
+            low |= fits_below(s.meld_of[i], s.meld_low[i])
+            high |= fits_above(s.meld_of[i], s.meld_high[i], s.aces == UNIVERSAL)
+    free = ~table_cards(s)  # the ace above a run of thirteen is there already, at its other end
+    s.fits_set = on_set
+    s.fits_below = low & free
+    s.fits_above = high & free
 
 
 @register_jitable
@@ -313,20 +357,11 @@ def discard(s, seat, card):
 
 
 @register_jitable
-def init(s):
-    """Deal the first deal; the options, the key and a given order are already in ``s``."""
-    s.deal = 1
-    s.dealer = s.players - 1
-    begin_deal(s)
-
-
-@register_jitable
 def step(s, action):
-    """Play a legal action of the seat to move, and go on to the next decision."""
+    """Play a legal action of the seat to move."""
     seat = s.to_move
     if action == ACTION_DRAW:
-        s.hands[seat] = np.uint64(s.hands[seat]) | bit(s.deck[s.drawn])
-        s.drawn += 1
+        draw_card(s, seat)
         s.idle = 0
         s.phase = PLAY
     elif action == ACTION_END:  # R9
@@ -335,22 +370,18 @@ def step(s, action):
         take(s, seat, action - ACTION_TAKE)
     elif action < ACTION_LAYOFF:
         discard(s, seat, action - ACTION_DISCARD)
-    elif action < ACTION_SET:
-        lay_off(s, seat, (action - ACTION_LAYOFF) % DECK_SIZE, (action - ACTION_LAYOFF) // DECK_SIZE)
-    elif action < ACTION_RUN:
-        meld_set(s, seat, action - ACTION_SET)
     else:
-        meld_run(s, seat, action - ACTION_RUN)
+        lay(s, seat, action)
 
 
 @register_jitable
 def redeal(s, seat, key):
-    """R30: the unseen cards, shuffled, over the other hands, beside what is known of them, and the stock; with a new key.
+    """R30: what is not known of the other hands, and the stock, from the unseen cards, shuffled; with a new key.
 
-    While the mover has to play a card it is dealt again until he can.
+    While the mover has to play a card, the cards are dealt again until the mover can play it (R8).
     """
     s.key = key
-    hidden = stock(s)
+    hidden = collect_stock(s)
     for other in range(s.players):
         if other != seat:
             hidden |= np.uint64(s.hands[other]) & ~np.uint64(s.known[other])
@@ -359,19 +390,9 @@ def redeal(s, seat, key):
     while True:
         number += 1
         shuffle(s.deck, first, s.deck_size, key, number)
-        i = first
+        start = first
         for other in range(s.players):
             if other != seat:
-                size = popcount(np.uint64(s.hands[other]) & ~np.uint64(s.known[other]))
-                s.hands[other] = s.known[other]
-                for _ in range(size):
-                    s.hands[other] = np.uint64(s.hands[other]) | bit(s.deck[i])
-                    i += 1
-        if s.over or s.must == NO_CARD or can_play(s, s.to_move, s.must):
+                start = replace_hidden(s, other, s.known[other], start)
+        if s.over or s.must == NO_CARD or holds(playable(s, s.to_move, np.uint64(s.hands[s.to_move])), s.must):
             return
-
-
-@register_jitable
-def can_play(s, seat, card):
-    """R8: whether ``seat`` can play ``card`` at once."""
-    return in_some_meld(s, np.uint64(s.hands[seat]), card) or (may_lay_off(s, seat) and fits(s, card))

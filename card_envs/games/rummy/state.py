@@ -1,17 +1,22 @@
-"""The record of one Rummy match: its fields, their bounds, its options and presets."""
+"""One match of Rummy as a record, its options, and its actions.
+
+The actions, one index for each string: ``draw`` 0, ``end`` 1, ``take`` each card 2 … 53, ``discard`` each card 54 … 105,
+``layoff`` each card on a set 106 … 157, below a run 158 … 209, above a run 210 … 261, ``meld`` the 65 sets 262 … 326 and the
+308 runs 327 … 634. Cards are 13·suit + rank.
+"""
 
 import numpy as np
 
-from card_envs.engine.game import Option, OptionValue
-from card_envs.games.french_deck import DECK_SIZE
+from card_envs.engine.game import MOST_DEALS, Option, OptionValue, StateField, index_actions, lay_out_state
+from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD
+from card_envs.games.melds import HIGH_ACE, RUN_NAMES, SET_NAMES, SETS
 
 DRAW, PLAY, OVER = range(3)
 PHASES = ("draw", "play", "over")
 
 MAX_PLAYERS = 4
 MAX_MELDS = 17
-NOBODY = -1
-NO_CARD = -1
+HAND_SIZES = (0, 0, 13, 7, 7)  # by the number of players (R2)
 IDLE_TURNS = 10  # for each player (R10)
 
 TOP, SPREAD = range(2)  # what may be taken from the pile
@@ -31,75 +36,63 @@ OPTIONS = (
     Option("target", 100, "points that end the match (R29)", 1, 1_000_000),
     Option("settle", "each", "positive scoring, the stock ran out: the winner's hand comes off each other hand, or once (R25)",
            choices=("each", "once")),
-    Option("max_deals", 100, "deals after which the match is cut off (R10)", 1, 1_000_000),
+    Option("max_deals", 100, "deals after which the match is cut off (R10)", 1, MOST_DEALS),
 )  # fmt: skip
 PRESETS: dict[str, dict[str, OptionValue]] = {
     "basic": {},
     "rummy500": {"pile": "spread", "aces": "universal", "scoring": "laid", "target": 500},
 }
 
-STATE = np.dtype(
-    [
-        ("key", np.uint64),
-        ("hands", np.uint64, MAX_PLAYERS),  # sets of cards
-        ("known", np.uint64, MAX_PLAYERS),  # what everybody has seen a player take, and he still holds
-        ("laid", np.uint64, MAX_PLAYERS),  # the cards that a player has laid
-        ("fits_set", np.uint64),  # the cards that can be laid off on a set of the table,
-        ("fits_below", np.uint64),  # below a run,
-        ("fits_above", np.uint64),  # above a run
-        ("totals", np.int32, MAX_PLAYERS),
-        ("target", np.int32),
-        ("max_deals", np.int32),
-        ("deal", np.int32),
-        ("finished", np.int32),
-        ("scores", np.int16, MAX_PLAYERS),
-        ("last_laid", np.int16, MAX_PLAYERS),  # in the deal finished last: the points that a player has laid,
-        ("last_caught", np.int16, MAX_PLAYERS),  # and those left in his hand
-        ("points", np.int16, MAX_PLAYERS),  # of the cards that a player has laid, aces in the place where they lie (R22)
-        ("players", np.int8),
-        ("pile", np.int8),
-        ("aces", np.int8),
-        ("scoring", np.int8),
-        ("simple", np.int8),
-        ("limit", np.int8),
-        ("settle", np.int8),
-        ("single_deal", np.int8),
-        ("to_move", np.int8),
-        ("phase", np.int8),
-        ("over", np.int8),
-        ("truncated", np.int8),
-        ("dealer", np.int8),
-        ("taken", np.int8),  # the card that may not be discarded in this turn (R6), or NO_CARD
-        ("must", np.int8),  # the card that has to be played next (R8), or NO_CARD
-        ("melded", np.int8),  # has the mover melded in this turn?
-        ("idle", np.int8),  # idle turns in a row (R10)
-        ("melds", np.int8),  # on the table
-        ("pile_size", np.int8),
-        ("drawn", np.int8),
-        ("deck_size", np.int8),
-        ("ordered", np.int8),
-        ("has_melded", np.int8, MAX_PLAYERS),  # in this deal (R19)
-        ("meld_kind", np.int8, MAX_MELDS),
-        ("meld_of", np.int8, MAX_MELDS),  # a set's rank, a run's suit
-        ("meld_low", np.int8, MAX_MELDS),  # a set's suits as bits; a run's lowest rank
-        ("meld_high", np.int8, MAX_MELDS),  # a run's highest rank, 13 for an ace above the king
-        ("discards", np.int8, DECK_SIZE),  # the pile, oldest first
-        ("order", np.int8, DECK_SIZE),  # the given order of the next deal's deck
-        ("deck", np.int8, DECK_SIZE),
-        ("pad", np.int8, 6),
-    ],
-    align=True,
-)
+_SETS = (0, int(FULL))
+_CARD = (0, DECK_SIZE - 1)
+_CARD_OR_NONE = (NO_CARD, DECK_SIZE - 1)
 
-_COUNTS = (0, DECK_SIZE)
-_CARDS = (0, DECK_SIZE - 1)
-_SETS = (0, (1 << DECK_SIZE) - 1)
-_FLAG = (0, 1)
-BOUNDS = {
-    "players": (2, MAX_PLAYERS), "hands": _SETS, "known": _SETS, "laid": _SETS, "fits_set": _SETS, "fits_below": _SETS,
-    "fits_above": _SETS, "to_move": (NOBODY, MAX_PLAYERS - 1), "phase": (0, OVER), "dealer": (0, MAX_PLAYERS - 1),
-    "taken": (NO_CARD, DECK_SIZE - 1), "must": (NO_CARD, DECK_SIZE - 1), "melded": _FLAG, "idle": (0, IDLE_TURNS * MAX_PLAYERS),
-    "melds": (0, MAX_MELDS), "pile_size": _COUNTS, "drawn": _COUNTS, "deck_size": _COUNTS, "ordered": _COUNTS,
-    "has_melded": _FLAG, "meld_kind": (SET, RUN), "meld_of": (0, 12), "meld_low": (0, 15), "meld_high": (0, 13),
-    "discards": _CARDS, "order": _CARDS, "deck": _CARDS, "deal": (1, 1_000_000), "finished": (0, 1_000_000),
-}  # fmt: skip
+STATE = lay_out_state(
+    OPTIONS, PHASES, COPIES,
+    (
+        # sets of cards
+        StateField("hands", np.uint64, MAX_PLAYERS, _SETS),
+        StateField("known", np.uint64, MAX_PLAYERS, _SETS),  # seen by everybody when a player took them, and still in the hand
+        StateField("laid", np.uint64, MAX_PLAYERS, _SETS),  # the cards that a player has laid
+        StateField("fits_set", np.uint64, (), _SETS),  # cards that can be laid off on a set of the table,
+        StateField("fits_below", np.uint64, (), _SETS),  # below a run,
+        StateField("fits_above", np.uint64, (), _SETS),  # and above a run
+        # points, by seat
+        StateField("points", np.int16, MAX_PLAYERS),  # of the cards laid in this deal, aces as they lie (R22)
+        StateField("last_laid", np.int16, MAX_PLAYERS),  # laid in the deal that was finished last,
+        StateField("last_caught", np.int16, MAX_PLAYERS),  # and left in the hand
+        # the turn
+        StateField("taken", np.int8, (), _CARD_OR_NONE),  # the card that may not be discarded in this turn (R6)
+        StateField("must", np.int8, (), _CARD_OR_NONE),  # the card that has to be played next (R8)
+        StateField("melded", np.int8, (), (0, 1)),  # whether the mover has melded in this turn
+        StateField("idle", np.int8, (), (0, IDLE_TURNS * MAX_PLAYERS)),  # idle turns in a row (R10)
+        # the table
+        StateField("has_melded", np.int8, MAX_PLAYERS, (0, 1)),  # whether a player has melded in this deal (R19)
+        StateField("melds", np.int8, (), (0, MAX_MELDS)),  # how many lie on the table
+        StateField("meld_kind", np.int8, MAX_MELDS, (SET, RUN)),
+        StateField("meld_of", np.int8, MAX_MELDS, (0, 12)),  # the rank of a set, the suit of a run
+        StateField("meld_low", np.int8, MAX_MELDS, (0, 15)),  # the suits of a set as bits, the lowest rank of a run
+        StateField("meld_high", np.int8, MAX_MELDS, (0, HIGH_ACE)),  # the highest rank of a run
+        StateField("pile_size", np.int8, (), (0, DECK_SIZE)),
+        StateField("discards", np.int8, DECK_SIZE, _CARD),  # the pile, oldest first
+    ),
+    deck_for_each_deal=True,
+)  # fmt: skip
+
+# ---- actions
+
+ACTION_DRAW, ACTION_END, ACTION_TAKE = 0, 1, 2
+ACTION_DISCARD = ACTION_TAKE + DECK_SIZE
+ACTION_LAYOFF = ACTION_DISCARD + DECK_SIZE
+ON_SET, BELOW, ABOVE = range(3)  # the places of a lay-off, each with an action for each card
+ACTION_SET = ACTION_LAYOFF + 3 * DECK_SIZE
+ACTION_RUN = ACTION_SET + SETS
+
+num_actions, action_string, action_index = index_actions(
+    "draw",
+    "end",
+    *(f"take {card}" for card in CARDS),
+    *(f"discard {card}" for card in CARDS),
+    *(f"layoff {card} {place}" for place in ("set", "below", "above") for card in CARDS),
+    *(f"meld {' '.join(cards)}" for cards in (*SET_NAMES, *RUN_NAMES)),
+)

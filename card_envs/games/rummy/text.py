@@ -1,26 +1,28 @@
-"""Rummy in words: the game's part of ``Table.state()``, and its picture."""
+"""Rummy in words: the game's part of ``Table.state()``, what is wrong with a state from outside, and the picture."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
+
+import numpy as np
 
 from card_envs.engine.game import Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
-from card_envs.games.french_deck import CARDS, IN_SUIT, card, names, row
-from card_envs.games.rummy.state import NO_CARD, SET
-
-TITLE = "Rummy"
+from card_envs.games.deck import CARDS, DECK_SIZE, IN_SUIT, NO_CARD, draw_face, draw_row, name_cards
+from card_envs.games.rummy.rules import action_mask, find_fits
+from card_envs.games.rummy.state import DRAW, IDLE_TURNS, OVER, RUN, SET, num_actions
 
 
 def details(s: Any, options: Options) -> dict[str, Any]:
     """The game's own keys of ``Table.state()``."""
     seats = range(s.players)
     return {
-        "hands": [names(s.hands[seat]) for seat in seats],
+        "hands": [name_cards(s.hands[seat]) for seat in seats],
         "pile": [CARDS[s.discards[i]] for i in range(s.pile_size)],
         "melds": [_meld(s, i) for i in range(s.melds)],
-        "laid": [names(s.laid[seat]) for seat in seats],
-        "known": [names(s.known[seat]) for seat in seats],
+        "laid": [name_cards(s.laid[seat]) for seat in seats],
+        "known": [name_cards(s.known[seat]) for seat in seats],
         "taken": None if s.taken == NO_CARD else CARDS[s.taken],
         "must": None if s.must == NO_CARD else CARDS[s.must],
         "melded": bool(s.melded),
@@ -41,20 +43,88 @@ def _meld(s: Any, i: int) -> dict[str, Any]:
     return {"kind": "run", "cards": [CARDS[IN_SUIT * of + rank % IN_SUIT] for rank in range(low, high + 1)]}
 
 
+def check(s: Any) -> str | None:
+    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
+    if bool(s.over) != (s.phase == OVER) or s.over != (s.to_move < 0):
+        return "the match is over, or it is not"
+    if s.drawn > s.deck_size or s.deck_size != DECK_SIZE:
+        return "the stock is out of its bounds"
+    if (not s.over and s.to_move >= s.players) or s.dealer >= s.players:
+        return "a seat is not at the table"
+    if s.phase == DRAW and (s.pile_size == 0 or s.taken != NO_CARD or s.must != NO_CARD or s.melded):
+        return "the phase does not fit"
+    if s.idle > IDLE_TURNS * s.players - (s.phase == DRAW):
+        return "the idle turns do not fit"
+    return _check_melds(s) or _check_hands(s) or _check_cards(s) or _check_moves(s)
+
+
+def _check_melds(s: Any) -> str | None:
+    for i in range(s.melds):
+        if s.meld_kind[i] == SET and s.meld_low[i].bit_count() < 3:
+            return f"meld {i} is no set"
+        if s.meld_kind[i] == RUN and (s.meld_of[i] > 3 or s.meld_high[i] - s.meld_low[i] not in range(2, 13)):
+            return f"meld {i} is no run"
+    return None
+
+
+def _check_hands(s: Any) -> str | None:
+    if not s.over and not all(s.hands[seat] for seat in range(s.players)):
+        return "a hand is empty"
+    if s.taken != NO_CARD and s.must != NO_CARD:
+        return "a card that was taken may not be discarded and must be played"
+    hand = 0 if s.over else s.hands[s.to_move]
+    if any(card != NO_CARD and not hand >> card & 1 for card in (s.taken, s.must)):
+        return "the card that was taken is not in the hand"
+    return None
+
+
+def _check_cards(s: Any) -> str | None:
+    """Every card of the deck is somewhere, once."""
+    state = details(s, {})
+    laid = Counter(name for meld in state["melds"] for name in meld["cards"])
+    if laid != Counter(name for cards in state["laid"] for name in cards):
+        return "the cards laid are not those of the melds"
+    if any(s.known[seat] & ~s.hands[seat] for seat in range(s.players)):
+        return "a card known to be in a hand is not there"
+    cards = laid + Counter(state["pile"]) + Counter(CARDS[s.deck[i]] for i in range(s.drawn, s.deck_size))
+    if cards + Counter(name for hand in state["hands"] for name in hand) != Counter(CARDS):
+        return f"the {DECK_SIZE} cards of the deck are not all there once"
+    order = [s.order[i] for i in range(s.ordered)]
+    return "the given order names a card twice" if len(set(order)) != len(order) else None
+
+
+def _check_moves(s: Any) -> str | None:
+    fitting = (s.fits_set, s.fits_below, s.fits_above)
+    mask = np.zeros(num_actions(s.players), np.int8)
+    with np.errstate(over="ignore"):  # uint64 arithmetic wraps on purpose
+        find_fits(s)
+        if fitting != (s.fits_set, s.fits_below, s.fits_above):
+            return "the cards that fit are not those that fit the melds"
+        if not s.over:
+            action_mask(s, mask)
+    return None if s.over or mask.any() else "the seat to move has no move"
+
+
+# ---- the picture
+
+
+TITLE = "Rummy"
+
+
 def picture(state: dict[str, Any]) -> Picture:
     """A table as everybody or a seat sees it, from ``Table.state()`` or ``Table.view(seat)``."""
     options = state["options"]
     stock = state["deck"] if isinstance(state["deck"], int) else len(state["deck"])
     pile = state["pile"]
-    top = card(pile[-1], marked=state["phase"] == "draw") if pile else None
-    melds = [Zone(meld["kind"], row(meld["cards"])) for meld in state["melds"]]
+    top = draw_face(pile[-1], marked=state["phase"] == "draw") if pile else None
+    melds = [Zone(meld["kind"], draw_row(meld["cards"])) for meld in state["melds"]]
     facts = [f"deal {state['deal']}", f"seat {state['dealer']} deals", f"phase {state['phase']}"]
     facts += [f"{options['scoring']} scoring", f"to {options['target']} points"]
     return Picture(
         title=TITLE,
         facts=tuple(facts),
         seats=tuple(_seat(state, seat) for seat in range(state["players"])),
-        zones=(Zone("stock", size=stock), Zone("pile", row(reversed(pile[:-1])), size=len(pile), top=top), *melds),
+        zones=(Zone("stock", size=stock), Zone("pile", draw_row(reversed(pile[:-1])), size=len(pile), top=top), *melds),
         decision=_decision(state),
         target=int(options["target"]),
     )
@@ -64,11 +134,11 @@ def _seat(state: dict[str, Any], seat: int) -> Seat:
     hand, known = state["hands"][seat], state["known"][seat]
     size = hand if isinstance(hand, int) else len(hand)
     badges = ((seat in state["winners"], Badge("winner", "mark")), (seat == state["dealer"], Badge("dealer")))
-    cards = row(hand)
-    if isinstance(hand, int):  # what everybody has seen him take, and backs for the others
-        cards = (*row(known), *row(hand - len(known)))
+    cards = draw_row(hand)
+    if isinstance(hand, int):  # what everybody has seen the player take, and backs for the others
+        cards = (*draw_row(known), *draw_row(hand - len(known)))
     elif seat == state["to_move"]:
-        cards = tuple(card(name, marked=name in (state["taken"], state["must"])) for name in hand)
+        cards = tuple(draw_face(name, marked=name in (state["taken"], state["must"])) for name in hand)
     return Seat(
         name=f"seat {seat}",
         badges=tuple(badge for applies, badge in badges if applies),

@@ -1,4 +1,4 @@
-"""The learner's doors: Gymnasium, its vector environment, Stable-Baselines3, and the core that they share."""
+"""The environments of a single learner: Gymnasium, its vector environments, and the core that they share."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from card_envs.engine.batch import Batch
 from card_envs.envs.gym import build_gym_id
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
-from tests.helpers import door_options, label, ten_draws
+from tests import games
+from tests.games.pis_yedili import ten_draws
+from tests.helpers import GAMES, kit_options, label, quick
 
-GAMES = card_envs.available_games()
 SEED = 20261129
-SHORT = {"flip7": {"target": 60}, "pis_yedili": {"deals": 1}, "rummy": {"target": 1}}  # options of short matches
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -35,7 +35,9 @@ def legal(rng: np.random.Generator, masks: np.ndarray) -> np.ndarray:
 
 
 def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> dict[tuple[int, ...], list]:
-    """Plays random learners until every row has ended a match; for each: seat, the learner's actions, what he was paid."""
+    """Play random learners until every row has ended a match.
+
+    Returns, for each match, the seat of the learner, their actions, what they were paid and whether the match ended."""
     batch = Batch.wrap(learner.matches)
     matches: dict[tuple[int, ...], list] = {}
     while len({key[loops.ROW] for key, match in matches.items() if match[3]}) < batch.size:
@@ -52,7 +54,7 @@ def returns_of_matches(learner: SingleAgentBatch, rng: np.random.Generator) -> d
 
 
 def replayed_return(name: str, identity: tuple[int, ...], seat: int, actions: list[int], **arguments) -> float:
-    """The same match on a batch of one: random opponents, the learner's actions from the list; what his seat was paid."""
+    """What the seat of the learner is paid when the same match is played on a batch of one, against random opponents."""
     batch = card_envs.batch(name, 1, seed=0, **arguments)
     batch.matches.auto_reset = False
     batch.matches.deal_ordered(identity, [])
@@ -81,7 +83,7 @@ def test_rewards_returned_sum_to_the_match_return_of_every_seat(name, players, e
 
 
 def test_skipped_matches_are_counted_with_what_they_paid():
-    # twelve players, one deal a match: now and then Flip Four or Just One More ends a seat's deal before its first turn
+    # with twelve players, Flip Four or Just One More now and then ends the deal of a seat before its first turn
     arguments = {"players": 12, "episode": "deal"}
     learner = SingleAgentBatch(card_envs.load_game("flip7"), 512, opponents="random", seat=11, seed=SEED, **arguments)
     rng = np.random.default_rng(SEED)
@@ -93,10 +95,10 @@ def test_skipped_matches_are_counted_with_what_they_paid():
         paid += outcome.rewards.sum()
         played += (outcome.terminated | outcome.truncated).sum()
     assert skipped > 100
-    # every match that a row has left is either played or skipped, and all pay: their sum is that of all matches' learners
+    # every match that a row has left was either played or skipped, and both kinds pay
     left = learner.matches.identity[:, loops.MATCH].sum()
     assert played + skipped <= left
-    assert left - (played + skipped) <= 512  # those skipped in reset()
+    assert left - (played + skipped) <= 512  # the matches skipped in reset()
     assert skipped_rewards != 0.0
     total = (paid + skipped_rewards) / (played + skipped)
     assert abs(total) < 4 * np.sqrt(1 / (played + skipped)), SEED
@@ -135,7 +137,7 @@ def test_seats_are_balanced_over_rows_and_take_turns(name):
 def test_forced_choices_are_played_for_the_learner(name):
     rng = np.random.default_rng(SEED)
     asked = {True: 0, False: 0}
-    options = {"pile": "spread"} if name == "rummy" else {}  # a card taken from below the top must be played
+    options = games.load(name).FORCED
     for forced in asked:
         learner = SingleAgentBatch(
             card_envs.load_game(name), 64, opponents="random", seed=3, players=2, auto_forced=forced, **options
@@ -222,7 +224,7 @@ def test_bad_opponents_are_named(opponents, message):
 # ---- Gymnasium
 
 
-@pytest.mark.parametrize(("name", "options"), [(name, options) for name in GAMES for options in door_options(name)], ids=label)
+@pytest.mark.parametrize(("name", "options"), [(name, options) for name in GAMES for options in kit_options(name)], ids=label)
 def test_gymnasium_and_sb3_check_the_environment(name, options):
     env = gymnasium.make(gym_name(name), opponents="random", **options)
     with warnings.catch_warnings():
@@ -242,9 +244,9 @@ def test_every_game_is_registered(name):
 
 @every_game
 def test_rows_of_vector_environments_play_like_single_ones(name):
-    """Gymnasium's and SB3's row i with seed s is the single environment with seed s + i."""
+    """Row i of a vector environment with seed s plays like a single environment with seed s + i."""
     n, seed = 5, 40
-    options = {"players": 3, "opponents": "random", **SHORT[name]}
+    options = quick(name, {"players": 3, "opponents": "random"})
     vector = gymnasium.make_vec(gym_name(name), num_envs=n, **options)
     sb3 = CardVecEnv(name, n, seed=seed, **options)
     singles = [gymnasium.make(gym_name(name), **options) for _ in range(n)]
@@ -282,7 +284,7 @@ def test_rows_of_vector_environments_play_like_single_ones(name):
 
 @every_game
 def test_next_step_autoreset_ignores_one_action(name):
-    options = {"players": 2, "opponents": "random", **SHORT[name]}
+    options = quick(name, {"players": 2, "opponents": "random"})
     env = gymnasium.make_vec(gym_name(name), num_envs=3, autoreset_mode="NextStep", **options)
     assert env.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
     same = gymnasium.make_vec(gym_name(name), num_envs=3, **options)
@@ -327,7 +329,7 @@ def test_gymnasium_takes_a_deck_for_each_deal(given):
     decks = [ten_draws(), ten_draws(), list(reversed(game.cards))]
     env = gymnasium.make("card_envs/PisYedili-v0", players=6, opponents="random", seat=0).unwrapped
     seen, _ = env.reset(seed=7, options={"deck": decks[:given]})
-    for _ in range(10):  # the second deal is ended by seat 1
+    for _ in range(10):  # seat 1 ends the second deal
         seen, *_ = env.step(game.action_index("draw", 0, 6))
     fields = game.observation_fields({"players": 6})
     assert seen[fields["deal"].slice] * fields["deal"].scale == 3
@@ -338,8 +340,8 @@ def test_gymnasium_takes_a_deck_for_each_deal(given):
 
 @every_game
 def test_a_step_after_the_end_asks_for_a_reset(name):
-    options = SHORT[name] | ({"target": 1} if name == "flip7" else {})
-    env = gymnasium.make(gym_name(name), players=2, opponents="random", **options).unwrapped
+    options = quick(name, {"players": 2, "opponents": "random"})
+    env = gymnasium.make(gym_name(name), **options).unwrapped
     with pytest.raises(gymnasium.error.ResetNeeded):
         env.step(0)
     env.reset(seed=1)
@@ -363,58 +365,3 @@ def test_truncation_is_reported_apart_from_termination():
             assert "TimeLimit.truncated" not in infos[row]
             assert "terminal_observation" in infos[row]
     assert cut > 5
-
-
-# ---- Stable-Baselines3
-
-
-@every_game
-def test_vecenv_answers_as_sb3_asks(name):
-    env = CardVecEnv(name, 3, players=2, opponents="random")
-    assert env.has_attr("action_masks")
-    assert not env.has_attr("nonsense")
-    with pytest.raises(AttributeError, match="nonsense"):
-        env.get_attr("nonsense")
-    assert env.get_attr("render_mode") == [None, None, None]
-    assert env.get_attr("game", indices=[0]) == [name]
-    assert [mask().shape for mask in env.get_attr("action_masks")] == [(env.action_space.n,)] * 3
-    assert env.env_is_wrapped(gymnasium.Wrapper) == [False, False, False]
-    assert len(env.env_method("action_masks", indices=[2])) == 1
-    with pytest.raises(AttributeError, match="no method"):
-        env.env_method("fly")
-    assert env.seed(5) == [5, 6, 7]
-    seeded = env.reset()
-    env.seed(5)
-    assert (env.reset() == seeded).all()
-    assert (env.reset() != seeded).any()
-
-
-@every_game
-def test_doors_hand_out_fresh_arrays(name):
-    """MaskablePPO stores the last observation after the step: a shared buffer would corrupt it silently."""
-    env = CardVecEnv(name, 2, players=2, opponents="random", seed=1)
-    seen = env.reset()
-    masks = np.stack(env.env_method("action_masks"))
-    kept = seen.copy(), masks.copy()
-    for _ in range(5):
-        env.step(legal(np.random.default_rng(0), np.stack(env.env_method("action_masks"))))
-    assert (seen == kept[0]).all()
-    assert (masks == kept[1]).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"player": 3}, "did you mean 'players'"),
-        ({"players": 13}, "2 … 12"),
-        ({"reward": "winn"}, "did you mean 'win'"),
-        ({"seat": 9}, "seat = 9: allowed are 0 … 3"),
-        ({"render_mode": "anzi"}, "did you mean 'ansi'"),
-        ({"episode": "game"}, "unknown episode"),
-    ],
-)
-def test_bad_arguments_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        CardVecEnv("flip7", 2, **arguments)
-    with pytest.raises(ValueError, match=message):
-        gymnasium.make("card_envs/Flip7-v0", **arguments)

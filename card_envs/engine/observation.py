@@ -1,0 +1,79 @@
+"""The fields of the flat observation: how a game declares them, and where each of them lies."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Field:
+    """A named part of the flat observation.
+
+    ``observation[slice].reshape(shape) * scale`` are the plain figures. The scaled values are clipped to ``low`` … ``high``.
+    """
+
+    slice: slice
+    shape: tuple[int, ...]
+    scale: float
+    low: float
+    high: float
+    meaning: str
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """A field as a game declares it, for any number of players and any options."""
+
+    name: str
+    shape: tuple[int | str, ...]  # "players" stands for the number of players
+    meaning: str
+    scale: float | str = 1.0  # a number, or the name of the option that is the scale
+    low: float = 0.0
+    high: float = 1.0
+
+
+def lay_out_fields(specs: Iterable[FieldSpec], options: Mapping[str, bool | int | str]) -> dict[str, Field]:
+    """The fields of an observation for these options, by name, one after the other."""
+    fields: dict[str, Field] = {}
+    start = 0
+    for spec in specs:
+        shape = tuple(int(options[n]) if isinstance(n, str) else n for n in spec.shape)
+        scale = float(options[spec.scale]) if isinstance(spec.scale, str) else spec.scale
+        size = int(np.prod(shape, dtype=int))
+        fields[spec.name] = Field(slice(start, start + size), shape, scale, spec.low, spec.high, spec.meaning)
+        start += size
+    return fields
+
+
+def locate_fields(specs: Iterable[FieldSpec]) -> tuple[Any, Any]:
+    """Where each field begins, for functions that write an observation.
+
+    Returns:
+        Two named tuples of ints with the names of the fields: a field begins at ``first.name + per_player.name * players``.
+        ``per_player`` is 0 up to the first field that grows with the number of players, so that ``first`` alone is where those
+        fields begin. Both are constants to the compiler, which can then vectorise loops over a field.
+
+    Raises:
+        TypeError: A field grows with anything but the number of players.
+    """
+    names, first, per_player = [], [], []
+    constant, multiple = 0, 0
+    for spec in specs:
+        symbols = [n for n in spec.shape if isinstance(n, str)]
+        if symbols not in ([], ["players"]):
+            raise TypeError(f"field {spec.name}: its shape may name 'players' once, it names {', '.join(symbols)}")
+        names.append(spec.name)
+        first.append(constant)
+        per_player.append(multiple)
+        size = int(np.prod([n for n in spec.shape if isinstance(n, int)], dtype=int))
+        if symbols:
+            multiple += size
+        else:
+            constant += size
+    offsets = namedtuple("offsets", names)  # type: ignore[misc]
+    return offsets(*first), offsets(*per_player)
