@@ -29,7 +29,8 @@ from card_envs.arena.shard import Task
 from card_envs.arena.statistics import EDGE
 from card_envs.arena.tournament import Progress, Roster, Workers
 from card_envs.arena.workers import RayCluster, Threads
-from card_envs.cli.arguments import GameName, OptionWords, table_console
+from card_envs.cli.arguments import GameName, OptionWords
+from card_envs.console import table_console
 from card_envs.engine.game import Game
 from card_envs.players.network import write_atomically
 

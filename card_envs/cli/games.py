@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import card_envs
-from card_envs.cli.arguments import Json, print_json
+from card_envs.console import Json, print_json
 from card_envs.engine.game import Game
 from card_envs.envs.aec import build_aec_id
 from card_envs.envs.gym import build_gym_id

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import card_envs
-from card_envs.cli.arguments import Json, print_deal, print_json
+from card_envs.cli.arguments import print_deal
+from card_envs.console import Json, print_json, read_record
 
 
 def replay(
@@ -40,14 +40,3 @@ def replay(
         table.play(action)
         print_deal(table, deals, "      ")
     print(f"\n{table}")
-
-
-def read_record(file: Path) -> dict[str, Any]:
-    """Read the record in a file; ``ValueError`` if the file does not hold a JSON object."""
-    try:
-        record = jsonlib.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: this is not JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise ValueError(f"{file}: a record is a JSON object, not {type(record).__name__}")
-    return record

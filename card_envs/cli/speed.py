@@ -20,9 +20,9 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 import card_envs
-from card_envs.cli.arguments import Json, print_json, table_console
 from card_envs.cli.measurements import Portion, Setting, list_measurements
 from card_envs.cli.peers import PEERS
+from card_envs.console import Json, print_json, table_console
 
 ROWS = "1,64,1024,8192"
 

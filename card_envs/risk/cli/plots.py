@@ -1,9 +1,8 @@
-"""Pictures of the tables, with matplotlib (``pip install 'card-envs[plot]'``)."""
+"""Pictures of what the commands print, with matplotlib (``pip install 'card-envs[plot]'``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from card_envs.risk.frontier import Point
@@ -11,7 +10,8 @@ from card_envs.risk.model import CAVEAT
 from card_envs.risk.race import Race
 
 
-def _axes() -> tuple[Any, Any]:
+def _make_axes() -> tuple[Any, Any]:
+    """An empty figure with the caveat below it, and its axes."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -23,8 +23,8 @@ def _axes() -> tuple[Any, Any]:
 
 
 def plot_sweep(rows: Sequence[Mapping[str, Any]], by: str) -> Any:
-    """A figure of mean and P(bust) against a threshold."""
-    figure, axes = _axes()
+    """A figure of the mean and P(bust) against the threshold of a rule."""
+    figure, axes = _make_axes()
     x = [row["threshold"] for row in rows]
     axes.plot(x, [row["mean"] for row in rows], color="C0")
     axes.set(xlabel=f"stay at {by}", ylabel="mean score of a round")
@@ -35,8 +35,14 @@ def plot_sweep(rows: Sequence[Mapping[str, Any]], by: str) -> Any:
 
 
 def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, float]], alpha: float | None = None) -> Any:
-    """A figure of the frontier, mean against P(bust) or against CVaR_alpha, and others as named (x, mean) beside it."""
-    figure, axes = _axes()
+    """A figure of the frontier.
+
+    Args:
+        points: The frontier.
+        others: Dots beside it, by name: ``(x, mean)``.
+        alpha: x is CVaR_alpha instead of P(bust).
+    """
+    figure, axes = _make_axes()
     x = [100 * p.bust if alpha is None else p.distribution.cvar(alpha) for p in points]
     axes.plot(x, [p.mean for p in points], color="C0", label="best possible")
     for name, (value, mean) in others.items():  # named in the legend: good strategies lie close together
@@ -50,14 +56,10 @@ def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, flo
 
 def plot_race(race: Race) -> Any:
     """A map of the win probability over both totals, with the thresholds T as contours."""
-    figure, axes = _axes()
+    figure, axes = _make_axes()
     image = axes.imshow(race.wins.T, origin="lower", vmin=0.0, vmax=1.0, cmap="RdBu")
     figure.colorbar(image, label="win probability")
     lines = axes.contour(race.thresholds.T, levels=list(range(5, 50, 5)), colors="k", linewidths=0.6)
     axes.clabel(lines, fontsize=7)
-    axes.set(xlabel="my total", ylabel="his total", title="stay at the sum T(mine, theirs)")
+    axes.set(xlabel="my total", ylabel="opponent's total", title="stay at the sum T(mine, theirs)")
     return figure
-
-
-def save_plot(figure: Any, file: Path) -> None:
-    figure.savefig(file, dpi=150)
