@@ -211,10 +211,9 @@ class _Counter(Watcher):
         counts: int64 [matches, seats, C], the counts of the measures.
     """
 
-    def __init__(self, matches: Matches, seating: NDArray[np.int8], task: Task, stop: Event | None) -> None:
+    def __init__(self, matches: Matches, task: Task, stop: Event | None) -> None:
         self.decisions = np.zeros(len(set(task.lineup)), np.int64)
         self._matches = matches
-        self._seating = seating
         self._stop = stop
         self._measures = load_measures(task.game) if task.measured else None
         self._appraised = task.first + matches.rows // matches.players < APPRAISED
@@ -222,12 +221,12 @@ class _Counter(Watcher):
         names = self._measures.names if self._measures else ()
         self.counts = np.zeros((matches.size, matches.players, len(names)), np.int64)
 
-    def before_choice(self, rows: NDArray[np.int64]) -> None:
+    def before_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
         if self._stop is not None and self._stop.is_set():
             raise Stopped
-        self.decisions += np.bincount(self._seating[rows, self._matches.to_move[rows]], minlength=len(self.decisions))
+        self.decisions += np.bincount(who[rows], minlength=len(self.decisions))
 
-    def after_choice(self, rows: NDArray[np.int64]) -> None:
+    def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
         self._count(rows)
         self._appraise(rows)
 
@@ -279,7 +278,7 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     matches.identity[:] = np.column_stack([0 * rows + task.seed, board, 0 * rows])
     matches.actions[:] = RESET
     seating = player_at_place[place_at]
-    counter = _Counter(matches, seating, task, stop)
+    counter = _Counter(matches, task, stop)
     runner = Runner(matches, [players[name] for name in names], forgiving=task.forgiving, salt=salts, watcher=counter)
     runner.seating[:] = seating
     runner.play(rows.copy())

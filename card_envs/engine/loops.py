@@ -224,14 +224,13 @@ def sort_loop(game: Game) -> Loop:
     """Sort rows that have just been stepped by who acts next.
 
     ``seating[r, seat]`` is the number of the player in that seat; ``learner[r]`` is the seat that decides elsewhere, or
-    NOBODY. What the step paid the learner is added to ``earned[r]``. A row is *over* when its match is, or with
-    ``until_deal`` when a deal has ended since ``finished[r]``. Rows that wait for a player are packed in front of ``rows``
-    and ``who[r]`` names the player; with ``play_forced`` so are rows whose learner has only one legal action, which is
-    written into ``actions`` (and ``who[r]`` is NOBODY). Rows that are over are packed into ``over``; rows that wait for
-    their learner are left out. Returns how many rows wait for a player and how many are over.
+    NOBODY. What the step paid the learner is added to ``earned[r]``. Rows that wait for a player are packed in front of
+    ``rows``, and ``who[r]`` names the player; with ``play_forced`` so are rows whose learner has only one legal action, which
+    is written into ``actions`` (and ``who[r]`` is NOBODY). Rows whose match is over are packed into ``over``; rows that wait
+    for their learner are left out. Returns how many rows wait for a player and how many are over.
     """
 
-    def sort(m, rows, seating, learner, play_forced, until_deal, finished, earned, who, over):
+    def sort(m, rows, seating, learner, play_forced, earned, who, over):
         waiting = 0
         ended = 0
         for n in range(len(rows)):
@@ -240,7 +239,7 @@ def sort_loop(game: Game) -> Loop:
             mine = learner[r]
             if mine >= 0:
                 earned[r] += m.rewards[r, mine]
-            if seat < 0 or (until_deal and m.states[r].finished != finished[r]):
+            if seat < 0:
                 over[ended] = r
                 ended += 1
                 continue

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import IllegalAction
-from card_envs.engine.loops import NOBODY, RESET
+from card_envs.engine.loops import NOBODY
 from card_envs.engine.matches import Matches
 from card_envs.players.player import Decisions, Player, check_answer
 
@@ -23,14 +23,14 @@ Rows = NDArray[np.int64]
 class Watcher:
     """Is told what happens in the rows that a :class:`Runner` plays. This one does nothing: override what matters."""
 
-    def before_choice(self, rows: Rows) -> None:
-        """Players are about to be asked in these rows; ``runner.who`` names them."""
+    def before_choice(self, rows: Rows, who: NDArray[np.int8]) -> None:
+        """In these rows the players ``who[rows]`` are about to be asked."""
 
-    def after_choice(self, rows: Rows) -> None:
-        """The actions of these rows lie in ``matches.actions`` and are about to be carried out."""
+    def after_choice(self, rows: Rows, who: NDArray[np.int8]) -> None:
+        """The players ``who[rows]`` have chosen ``matches.actions[rows]``, which are about to be carried out."""
 
     def after_end(self, rows: Rows) -> None:
-        """The matches of these rows have just ended, or with ``until_deal`` a deal in them."""
+        """The matches of these rows have just ended."""
 
     def after_failure(self, rows: Rows) -> None:
         """The matches of these rows were lost by a player that failed: see :attr:`Runner.failures`."""
@@ -66,7 +66,6 @@ class Runner:
         matches: the matches; the runner needs no observations in them, and deals no next match (``auto_reset`` is off).
         players: who can be seated.
         play_forced: whether to play the learner's decisions that have only one legal action.
-        until_deal: whether rows are played to the end of a deal only, instead of the match.
         forgiving: whether a player that raises, or whose answer is not legal, loses its match instead of stopping the run.
         salt: see :class:`~card_envs.players.player.Decisions`.
         watcher: is told what happens.
@@ -78,7 +77,6 @@ class Runner:
         players: Sequence[Player],
         *,
         play_forced: bool = False,
-        until_deal: bool = False,
         forgiving: bool = False,
         salt: NDArray[np.uint64] | None = None,
         watcher: Watcher | None = None,
@@ -86,7 +84,6 @@ class Runner:
         self.matches = matches
         self.players = list(players)
         self.play_forced = int(play_forced)
-        self.until_deal = int(until_deal)
         self.forgiving = forgiving
         self.salt = salt
         self.watcher = watcher
@@ -97,7 +94,6 @@ class Runner:
         self.who = np.zeros(n, np.int8)
         self.seconds = np.zeros(len(self.players))
         self.failures: list[Failure] = []
-        self._finished = np.zeros(n, np.int64)
         self._over = np.empty(n, np.int64)
         self._writers = [getattr(player, "write_actions", None) for player in self.players]
 
@@ -115,15 +111,11 @@ class Runner:
         """
         ended: list[Rows] = []
         steps = 0
-        if self.until_deal:
-            dealt = self.matches.actions[rows] == RESET
-            self._finished[rows] = np.where(dealt, 0, self.matches.states["finished"][rows])
         while len(rows):
             self.matches.run(rows)
             waiting, over = self.matches.sort(
-                rows, self.seating, self.learner, self.play_forced, self.until_deal, self._finished, self.earned, self.who,
-                self._over,
-            )  # fmt: skip
+                rows, self.seating, self.learner, self.play_forced, self.earned, self.who, self._over
+            )
             rows = rows[:waiting]
             if over:
                 ended.append(self._over[:over].copy())
@@ -145,7 +137,7 @@ class Runner:
     def _choose(self, rows: Rows) -> Rows:
         """Ask the players named in ``who``; return the rows that have an action to be carried out."""
         if self.watcher is not None:
-            self.watcher.before_choice(rows)
+            self.watcher.before_choice(rows, self.who)
         failed: list[Failure] = []
         for index, write in enumerate(self._writers):
             start = perf_counter()
@@ -163,7 +155,7 @@ class Runner:
             if self.watcher is not None:
                 self.watcher.after_failure(lost)
         if self.watcher is not None and len(rows):
-            self.watcher.after_choice(rows)
+            self.watcher.after_choice(rows, self.who)
         return rows
 
     def _ask(self, mine: Rows, index: int) -> list[Failure]:

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from card_envs.arena import Estimate, derive_list_seed, estimate_mean
 from card_envs.engine.game import OptionValue
+from card_envs.engine.loops import RESET
 from card_envs.engine.matches import Matches
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, NUMBERS, TURN
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, FLIPPED, NUMBERS, TURN
 from card_envs.players import Player, resolve
-from card_envs.players.runner import Runner
+from card_envs.players.runner import Runner, Watcher
 from card_envs.risk import kernel
 from card_envs.risk.kernel import compile_kernel
 from card_envs.risk.loss import Decision, find_choices
@@ -252,16 +253,12 @@ class _Play:
         self.count = count
         self.seed = derive_list_seed("report", seed)
         self.matches = Matches(GAME, min(AT_ONCE, count), resolved, auto_reset=False, write_observations=False)
-        self.runner = Runner(self.matches, self.players)
         self.first = 0
 
     def run(
         self, watch: Watch, first_round: bool, rounds: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Play all of them.
-
-        The flag that ends a match after its first round is set only while actions are carried out. Otherwise the players would
-        see it and play as in a last round.
 
         Args:
             watch: Called with the matches, rows and the player's seats there before each of the player's choices on a turn is
@@ -275,26 +272,40 @@ class _Play:
         matches, n = self.matches, self.matches.players
         scores, bust, flip7 = np.empty(self.count, np.int64), np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
         matches.template["single_deal"] = first_round
+        runner = Runner(matches, self.players, watcher=_Turns(matches, watch, first_round))
         for first in range(0, self.count, matches.size):
             self.first = first
             number = np.arange(first, min(first + matches.size, self.count))
-            every = rows = np.arange(len(number))
+            rows = np.arange(len(number))
             seat = number % n
-            self.runner.seating[:] = 1
-            self.runner.seating[rows, seat] = 0
+            runner.seating[rows] = np.arange(n) != seat[:, None]  # 0 for the player, 1 for the others
             matches.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
-            matches.deal(rows)
-            while len(rows := rows[matches.to_move[rows] >= 0]):
-                mine = matches.to_move[rows] == seat[rows]
-                matches.states["single_deal"][rows] = 0
-                self.runner.choose(rows)
-                watched = rows[mine & (matches.states["phase"][rows] == TURN)]
-                watch(matches, watched, seat[watched])
-                matches.states["single_deal"][rows] = first_round
-                matches.run(rows)
-            scores[number] = matches.states["scores"][every, seat]
-            bust[number] = matches.states["status"][every, seat] == BUSTED
-            flip7[number] = matches.states["flipper"][every] == seat
+            matches.actions[rows] = RESET
+            runner.play(rows.copy())
+            scores[number] = matches.states["scores"][rows, seat]
+            bust[number] = matches.states["last_status"][rows, seat] == BUSTED
+            flip7[number] = matches.states["last_status"][rows, seat] == FLIPPED
             if rounds is not None:
-                rounds[number] = matches.states["finished"][every]
+                rounds[number] = matches.states["finished"][rows]
         return scores, bust, flip7
+
+
+class _Turns(Watcher):
+    """Shows ``watch`` the choices that the first player makes on their turns.
+
+    The flag that ends a match after its first round is set only while actions are carried out: otherwise the players would see
+    it and play as in a last round.
+    """
+
+    def __init__(self, matches: Matches, watch: Watch, first_round: bool) -> None:
+        self.matches = matches
+        self.watch = watch
+        self.first_round = first_round
+
+    def before_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        self.matches.states["single_deal"][rows] = 0
+
+    def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        turns = rows[(who[rows] == 0) & (self.matches.states["phase"][rows] == TURN)]
+        self.watch(self.matches, turns, self.matches.to_move[turns].astype(np.int64))
+        self.matches.states["single_deal"][rows] = self.first_round
