@@ -14,7 +14,6 @@ import pytest
 import card_envs
 from card_envs import Table
 from card_envs.arena import derive_list_seed, run_benchmark
-from card_envs.engine.compiled import loops_of
 from card_envs.engine.measures import DEALS, LOST, load_measures
 from card_envs.players import Decisions, resolve
 from card_envs.risk import review
@@ -116,16 +115,16 @@ def tell_endings(table: Table, counts: Counts) -> None:
 class Counting:
     """What the game counts of a table's match: ``counts`` int64 [players, C] by seat."""
 
-    def __init__(self, table: Table, interpreted: bool = False) -> None:
-        self.batch = table.batch
-        self.loop = loops_of(table.game, not interpreted).count
+    def __init__(self, table: Table) -> None:
+        self.matches = table.matches
         self.finished = np.zeros(1, np.int64)
         self.all = np.zeros((1, table.players, len(table.game.count_names)), np.int64)
         self.names = table.game.count_names
 
     def before(self, action: int) -> None:
         """Of a match that is over it does not matter which."""
-        self.loop(self.matches.states, np.arange(1), np.array([action]), self.finished, self.all)
+        self.matches.actions[:] = action
+        self.matches.count(self.matches.rows, self.finished, self.all)
 
     def of(self, seat: int) -> dict[str, int]:
         return dict(zip(self.names, self.all[0, seat].tolist(), strict=True))
@@ -139,7 +138,7 @@ def test_counts_are_what_the_reference_tells(name: str, interpreted: bool, seed:
     for match in range(60):
         options = ADAPTERS[name].draw_options(rng)
         table = card_envs.table(name, seed=(seed, 7, match), interpreted=interpreted, **options)
-        reference, counting = follow(table), Counting(table, interpreted)
+        reference, counting = follow(table), Counting(table)
         told: Counts = [Counter() for _ in range(table.players)]
         TELL[name](reference, told)
         for action in play_on(table, rng, rng.choice([0.0, 0.5, 0.9])):
