@@ -17,7 +17,7 @@ from card_envs.risk.solve import POINTS
 from card_envs.risk.tables import View, value_choices
 
 FEW = 2  # with fewer number cards nobody stops, and looking ahead costs much
-FLOOR = 27.0  # of 20, 24, 27 and 30 the one that won most against one `ev` on the deal list "tune"
+FLOOR = 27.0  # of 20, 24, 27 and 30 the one that won most against one `ev` on the board list "tune"
 
 
 class Stopper:

@@ -64,7 +64,7 @@ class RealRound:
     Attributes:
         player, others: Who played.
         players: How many sat at the table.
-        mean: The points of the round, with a normal 95 % interval.
+        mean: The points of the round, with a 95 % interval by Student's t.
         adjusted: The same, with the luck of the cards drawn on the player's turns taken out; ``None`` if that was not asked
             for.
         factor: The variance of the raw points divided by that of the adjusted ones.
@@ -110,7 +110,7 @@ def play_real_round(
         others: The player in each of the other seats.
         players: How many sit at the table, 2 … 12.
         rounds: How many rounds to play, at least 2, each with a deal of its own.
-        seed: That of the deals, which are those of the deal list ``"report"``.
+        seed: That of the deals, which are those of the board list ``"report"``.
         adjust: Whether to take the luck of the player's draws out of the mean as well; that takes several times as long.
         **options: Options of the game.
 
@@ -195,7 +195,7 @@ def measure_losses(
         others: The player in each of the other seats.
         players: How many sit at the table, 2 … 12.
         matches: How many matches to play, at least 2.
-        seed: That of the deals, which are those of the deal list ``"report"``.
+        seed: That of the deals, which are those of the board list ``"report"``.
         unit: ``"points"``, or ``"win"``: the probability of winning the race of two against the best opponent.
         **options: Options of the game.
 

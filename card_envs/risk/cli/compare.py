@@ -47,7 +47,7 @@ def show_table(
 ) -> None:
     """Strategies side by side: the exact solo round, and the real table.
 
-    With --real N the first round on the engine, actions and modifiers included, with 95 % intervals: normal for the mean,
+    With --real N the first round on the engine, actions and modifiers included, with 95 % intervals: Student's t for the mean,
     Wilson for rates; `real_adjusted` has the luck of the player's draws taken out, which divides the variance by `factor`.
     """
     start = load_model(model).start
