@@ -1,9 +1,10 @@
-"""Flat Monte Carlo: try each legal action on many redeals of what cannot be known, play on by a built-in policy, take the best.
+"""Flat Monte Carlo: try each legal action on many redeals of the hidden cards, play on by a built-in policy, take the best.
 
-``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other, from the checkout's folder. Sequential
-halving (Karnin, Koren and Somekh 2013) spends the rollouts: all actions get some, the better half more, until one is left
-beside the action that the policy itself would take. That one is played unless the other is clearly better, so that the
-noise of few rollouts costs little (the rollout algorithm of Tesauro and Galperin 1996, with a test).
+``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other if the working directory is the checkout.
+Sequential halving (Karnin, Koren and Somekh 2013) spends the rollouts: every action gets some, the better half gets more, until
+one action is left beside the one that the policy itself would take. The policy's own action is played unless the other is
+clearly better, so that the noise of few rollouts costs little. This is the rollout algorithm of Tesauro and Galperin (1996)
+with a test.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.table import Table
-from card_envs.players import Decisions, resolve
+from card_envs.players import Decisions, resolve_policy
 from card_envs.players.player import BuiltIn
 
 
 class FlatMonteCarlo:
-    """Searches one move deep.
+    """A player that searches one move deep.
 
-    Every action is tried on the same redeals, with the same streams for the players of the rollout: so what they are compared
-    by is the action more than the luck.
+    All actions are tried on the same redeals and with the same random streams for the players of the rollouts, so that luck
+    hardly influences the comparison.
 
     Args:
-        rollouts: for a decision; two for each legal action in each round of the halving at least.
-        policy: the built-in player that all seats play on by; ``None``: the game's default opponent.
-        until: ``"match"``: the share of the win is what counts; ``"deal"``: the margin of the deal being played.
-        caution: how many standard errors another action must be ahead of the policy's own.
+        rollouts: The number of rollouts for a decision. Each legal action gets at least two in each round of the halving.
+        policy: The built-in player that plays on in all seats. By default it is the default opponent of the game.
+        until: ``"match"`` to maximise the share of the win, ``"deal"`` to maximise the margin of the current deal.
+        caution: How many standard errors another action must be ahead of the policy's own.
     """
 
     def __init__(self, rollouts: int = 400, policy: str | None = None, until: str = "match", caution: float = 2.0) -> None:
@@ -40,9 +41,8 @@ class FlatMonteCarlo:
         self.caution = caution
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        player = resolve(self.policy or decisions.game.default_opponent, decisions.game, decisions.options)
-        if not isinstance(player, BuiltIn):
-            raise ValueError(f"policy = {self.policy!r}: rollouts need a built-in player of {decisions.game.name}")
+        """Choose an action for every decision; those with a single legal action are not searched."""
+        player = resolve_policy(self.policy or decisions.game.default_opponent, decisions.game)
         actions = player.act(decisions)
         searched = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
         if len(searched):
@@ -53,7 +53,18 @@ class FlatMonteCarlo:
         return actions
 
     def search(self, table: Table, seat: int, player: BuiltIn, usual: int, seed: int) -> int:
-        """The index of an action for ``seat``, who is to move at ``table``: ``usual``, or one that is clearly better."""
+        """Search for an action that is clearly better than the usual one.
+
+        Args:
+            table: The table, with hidden cards dealt anew.
+            seat: The seat that is to move.
+            player: The built-in player of the rollouts.
+            usual: The index of the action that this player would take.
+            seed: The seed of redeals and rollouts.
+
+        Returns:
+            The index of an action.
+        """
         left = np.flatnonzero(table.action_mask())
         values = np.empty((0, len(left)))  # [redeal, action]
         rounds = ceil(log2(len(left)))

@@ -8,11 +8,12 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from card_envs.engine import record as _record
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Deck, Game, IllegalAction, OptionValue
+from card_envs.engine.identity import Seed
 from card_envs.engine.measures import register_appraiser as _register_appraiser
-from card_envs.engine.table import Seed, Table
+from card_envs.engine.record import Record
+from card_envs.engine.table import Table
 from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
 from card_envs.games import available_games, load_game
@@ -66,4 +67,4 @@ def batch(
 
 def replay(record: Mapping[str, Any]) -> Table:
     """The match of a record (``Table.record()``), played again. ``ValueError`` names what is wrong with the record."""
-    return _record.replay(record, load_game)
+    return Table.from_record(Record.from_json(record, load_game))

@@ -1,5 +1,5 @@
-"""Pis Yedili as a PettingZoo environment; ``raw_env`` has the environment's page."""
+"""Pis Yedili as a PettingZoo environment; the docstring of ``raw_env`` is its page."""
 
-from card_envs.envs.aec import aec
+from card_envs.envs.aec import make_classes
 
-env, raw_env = aec("pis_yedili", __name__)
+env, raw_env = make_classes("pis_yedili", __name__)

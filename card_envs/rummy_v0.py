@@ -1,5 +1,5 @@
-"""Rummy as a PettingZoo environment; ``raw_env`` has the environment's page."""
+"""Rummy as a PettingZoo environment; the docstring of ``raw_env`` is its page."""
 
-from card_envs.envs.aec import aec
+from card_envs.envs.aec import make_classes
 
-env, raw_env = aec("rummy", __name__)
+env, raw_env = make_classes("rummy", __name__)

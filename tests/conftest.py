@@ -1,4 +1,4 @@
-"""Options of the suite: ``--seed`` for all that is drawn at random, ``--long`` for long runs of the random checks."""
+"""Options of the suite: ``--seed`` for everything that is drawn at random, ``--long`` for longer random checks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """The seed that a random check starts from; pytest shows it when the check fails."""
+    """The seed of a random check, which pytest shows if the check fails."""
     seed: int = request.config.getoption("--seed")
     print(f"seed {seed}")
     return seed

@@ -1,15 +1,20 @@
-"""What several tests share: option sets of every game, random play, and the random streams in plain Python."""
+"""What several tests share: the games, option sets of each, and random play."""
 
 from __future__ import annotations
 
+import base64
+import json
 import random
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 import card_envs
 from card_envs import Game, Table
 from card_envs.engine.game import OptionValue
+from card_envs.engine.rows import from_bytes
+from tests import games
 
 Options = dict[str, OptionValue]
 GAMES = card_envs.available_games()
@@ -18,13 +23,13 @@ GAMES = card_envs.available_games()
 
 
 def variants(game: Game) -> list[Options]:
-    """The defaults, and each other value of a flag or a choice."""
-    found: list[Options] = [{}]
+    """The defaults, each other value of a flag or a choice, and each preset that differs from the defaults."""
+    sets: list[Options] = [{}]
     for option in game.options:
         if isinstance(option.default, bool):
-            found.append({option.name: not option.default})
-        found += [{option.name: choice} for choice in option.choices if choice != option.default]
-    return found
+            sets.append({option.name: not option.default})
+        sets += [{option.name: choice} for choice in option.choices if choice != option.default]
+    return sets + [{"variant": preset} for preset in game.presets if game.resolve({"variant": preset}) != game.resolve({})]
 
 
 def all_options(name: str) -> list[Options]:
@@ -34,27 +39,28 @@ def all_options(name: str) -> list[Options]:
 
 
 def some_options(name: str) -> list[Options]:
-    """Few, medium and many players, each variant once at least."""
+    """Few, medium and many players, and each variant at least once."""
     game = card_envs.load_game(name)
     counts = sorted({game.players[0], game.players[len(game.players) // 3], game.players[-1]})
     sets = variants(game)
     return [{"players": counts[i % len(counts)], **sets[i % len(sets)]} for i in range(max(len(counts), len(sets)))]
 
 
-def door_options(name: str) -> list[Options]:
-    """What the doors' own test kits run with: 2, 3, 4, many and the most players, with every variant."""
+def kit_options(name: str) -> list[Options]:
+    """What the test kits of PettingZoo and Gymnasium run with: 2, 3, 4, many and the most players, with every variant."""
     game = card_envs.load_game(name)
     most = game.players[-1]
     return [{"players": players, **variant} for players in sorted({2, 3, 4, 2 * most // 3, most}) for variant in variants(game)]
 
 
-# what keeps matches short that last long in random play
-SHORT: dict[str, Options] = {"rummy": {"max_deals": 2}}
-
-
 def short(name: str, options: Options) -> Options:
-    """The options, for a short match."""
-    return {**options, **SHORT.get(name, {})}
+    """The options, for a match that random play ends soon enough."""
+    return {**options, **games.load(name).SHORT}
+
+
+def quick(name: str, options: Options) -> Options:
+    """The options, for a very short match."""
+    return {**options, **games.load(name).QUICK}
 
 
 def label(value: object) -> str:
@@ -67,107 +73,77 @@ def label(value: object) -> str:
 # ---- playing
 
 
-def play_a_card(legal: list[str], rng: random.Random) -> str:
-    """Pis Yedili: any card that fits; with uniformly random actions most deals end by an empty stock."""
-    return rng.choice([action for action in legal if action.startswith("play ")] or legal)
-
-
-def meld_a_card(legal: list[str], rng: random.Random) -> str:
-    """Rummy: meld or lay off whatever can be, at the start of a turn take from the pile what can be taken."""
-    laying = [action for action in legal if action.startswith(("meld ", "layoff "))]
-    return rng.choice(laying or [action for action in legal if action.startswith("take ")] or legal)
-
-
-# what a player does who keeps matches busy, given the legal actions
-BUSY: dict[str, Callable[[list[str], random.Random], str]] = {
-    "flip7": lambda legal, rng: legal[0],  # draw
-    "pis_yedili": play_a_card,
-    "rummy": meld_a_card,
-}
-
-
 def play_on(table: Table, rng: random.Random, eager: float = 0.0) -> Iterator[str]:
     """Play random legal actions, or with probability ``eager`` busy ones, until the match is over.
 
     Each is yielded before it is played.
     """
+    busy = games.load(table.game.name).busy
     while not table.is_over:
         legal = table.legal_actions()
-        action = BUSY[table.game.name](legal, rng) if rng.random() < eager else rng.choice(legal)
+        action = busy(legal, rng) if rng.random() < eager else rng.choice(legal)
         yield action
         table.play(action)
 
 
-def flip7_cards(state: dict[str, Any]) -> Counter[str]:
-    """Every card of a Flip 7 table, wherever it lies."""
-    cards = Counter(state["deck"]) + Counter(state["discard"])
-    for line in state["lines"] + state["void"]:
-        cards.update(line)
-    for action in state["open"]:
-        cards.update([action["card"], *action["queue"]])
-    if state["phase"] == "give":
-        cards[state["resolving"]] += 1
-    return cards
+def choice(table: Table, policy: str | None = None, *values: float, **named: float) -> str:
+    """What a built-in player would do at a table.
+
+    Args:
+        table: The table; its mover is asked.
+        policy: The name of the policy, by default that of the default opponent.
+        *values: Other values of its first parameters.
+        **named: Other values of its parameters, by name.
+    """
+    policy = policy or table.game.default_opponent
+    parameters = dict(table.game.policy(policy).defaults)
+    parameters.update(zip(parameters, values))
+    assert parameters.keys() >= named.keys()
+    actions = np.full(1, -1)
+    table.batch.choose(policy, np.array([*(parameters | named).values()], np.float64), actions)
+    return table.action_string(int(actions[0]))
 
 
-def pis_yedili_cards(state: dict[str, Any]) -> Counter[str]:
-    """Every card of a Pis Yedili table: in the stock, the pile, or a hand."""
-    return sum(map(Counter, state["hands"]), Counter(state["deck"]) + Counter(state["pile"]))
+def choices(table: Table) -> set[str]:
+    """What the built-in players but ``random`` would do: one action where it is no matter of taste."""
+    return {choice(table, policy.name) for policy in table.game.policies if policy.name != "random"}
 
 
-def rummy_cards(state: dict[str, Any]) -> Counter[str]:
-    """Every card of a Rummy table: in the stock, the pile, a hand or a meld."""
-    cards = sum(map(Counter, state["hands"]), Counter(state["deck"]) + Counter(state["pile"]))
-    return cards + sum((Counter(meld["cards"]) for meld in state["melds"]), Counter())
+# ---- checking
 
 
-def ten_draws() -> list[str]:
-    """A Pis Yedili deck for six players: neither the leader nor the stock has a club, so the first ten draws end the deal."""
-    cards = card_envs.load_game("pis_yedili").cards
-    clubs, others = [card for card in cards if card[1] == "c"], [card for card in cards if card[1] != "c"]
-    hands = [others[:7], clubs[:7], [*clubs[7:], others[7]], others[8:15], others[15:22], others[22:29]]
-    return [hands[seat][number] for number in range(7) for seat in range(6)] + others[29:]
+def through_json(value: dict[str, Any]) -> dict[str, Any]:
+    """The value as it comes back from JSON."""
+    loaded: dict[str, Any] = json.loads(json.dumps(value))
+    return loaded
 
 
-CARDS_OF: dict[str, Callable[[dict[str, Any]], Counter[str]]] = {
-    "flip7": flip7_cards,
-    "pis_yedili": pis_yedili_cards,
-    "rummy": rummy_cards,
-}
+def check_observation(table: Table, seat: int, history: Sequence[tuple[int, int, str]], story: str) -> None:
+    """Compare the observation of a seat, decoded field by field, with the facts that the game's test data tell of the state.
 
-# ---- SplitMix64 in plain Python, to compare the engine's with
-
-WORD = 2**64
-GOLDEN = 0x9E3779B97F4A7C15
-
-
-def mix(x: int) -> int:
-    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % WORD
-    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % WORD
-    return x ^ (x >> 31)
-
-
-def stream(key: int, number: int) -> int:
-    return mix(key ^ mix((number + 1) * GOLDEN % WORD))
-
-
-def match_key(seed: int, row: int, match: int) -> int:
-    return stream(stream(mix(seed), row), match)
+    Args:
+        table: The table that is observed.
+        seat: Whose observation it is.
+        history: The deal, the seat and the string of every action so far.
+        story: What an assertion says if it fails.
+    """
+    expected = games.load(table.game.name).facts(table.state(), seat, history)
+    observation, fields = table.observation(seat), table.game.observation_fields(table.options)
+    assert list(fields) == list(expected)
+    for name, field in fields.items():
+        where = f"{name}, seat {seat}, {story}"
+        values = observation[field.slice].astype(float)
+        assert values.min() >= field.low, where
+        assert values.max() <= field.high, where
+        figures = values.reshape(field.shape) * field.scale
+        np.testing.assert_allclose(figures, expected[name], rtol=1e-5, atol=1e-6, err_msg=where)
 
 
-def below(state: int, n: int) -> tuple[int, int]:
-    """A uniform number below n: multiply the high 32 bits of an output, reject what would be biased."""
-    while True:
-        state = (state + GOLDEN) % WORD
-        value, rest = divmod((mix(state) >> 32) * n, 2**32)
-        if rest >= 2**32 % n:
-            return value, state
-
-
-def shuffled(cards: list[str], key: int, number: int) -> list[str]:
-    """Fisher-Yates from the end with stream ``number`` of ``key``."""
-    cards, state = list(cards), stream(key, number)
-    for i in range(len(cards) - 1, 0, -1):
-        j, state = below(state, i + 1)
-        cards[i], cards[j] = cards[j], cards[i]
-    return cards
+def replay_changed(record: dict[str, Any], **fields: Any) -> Table:
+    """The table of a record whose start (see ``Table.redeal``) has other values in these fields of its state."""
+    dtype = card_envs.load_game(record["game"]).state_dtype
+    states = from_bytes(base64.b64decode(record["start"]["state"]), dtype).copy()
+    for name, value in fields.items():
+        states[name] = value
+    state = base64.b64encode(states.tobytes()).decode("ascii")
+    return card_envs.replay({**record, "start": {**record["start"], "state": state}})

@@ -10,32 +10,32 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import card_envs
-from card_envs.arena import list_seed
-from card_envs.arena.league import columns_of
-from card_envs.arena.lineups import all_lineups, free_for_alls, pairings
-from card_envs.arena.results import judge, results_of
-from card_envs.arena.run import Benchmark, Roster
-from card_envs.arena.shard import Shard, unit
+from card_envs.arena import derive_list_seed
+from card_envs.arena.boards import assign_seats, draw_free_for_alls, list_lineups, list_pairings
+from card_envs.arena.league import sum_columns
+from card_envs.arena.results import SCORE_BOUNDS, judge_gate, make_results
+from card_envs.arena.shard import Shard, count_win_units
 from card_envs.arena.statistics import (
     LOWER,
-    MIN_BLOCKS,
+    MIN_BOARDS,
     UPPER,
-    holm,
-    identified,
-    log_likelihood_ratio,
-    mean_of,
-    quantiles,
-    ratings,
-    resampled,
-    sprt,
+    adjust_by_holm,
+    compute_bounds,
+    compute_log_likelihood_ratios,
+    estimate_mean,
+    find_comparable,
+    rate_players,
+    resample_sums,
+    run_sequential_test,
 )
-from card_envs.engine.measures import measures_of
+from card_envs.arena.tournament import Roster, Tournament
+from card_envs.engine.measures import load_measures
 
 Floats = NDArray[np.float64]
 
 
-def blocks(rng: np.random.Generator, p: float, shape: Any, shared: float = 0.5) -> Floats:
-    """Block scores of two matches that A wins with probability p, and which are alike with probability ``shared``."""
+def draw_scores(rng: np.random.Generator, p: float, shape: Any, shared: float = 0.5) -> Floats:
+    """Scores of boards of two matches, which A wins with probability p and which are alike with probability ``shared``."""
     first = rng.random(shape) < p
     second = np.where(rng.random(shape) < shared, first, rng.random(shape) < p)
     return (first + second.astype(float)) / 2 - 0.5
@@ -46,11 +46,11 @@ def blocks(rng: np.random.Generator, p: float, shape: Any, shared: float = 0.5) 
 
 @pytest.mark.parametrize(("p", "count"), [(0.5, 60), (0.61, 200)])
 def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
-    """95 % intervals hold the true block score in 93 to 97 % of repetitions, and a one-sided bound is below it as often."""
+    """95 % intervals hold the true board score in 93 to 97 % of repetitions, and a one-sided bound is below it as often."""
     rng = np.random.default_rng(seed)
-    found = [mean_of(scores) for scores in blocks(rng, p, (4000, count))]
-    covered = np.mean([one.low <= p - 0.5 <= one.high for one in found])
-    below = np.mean([one.floor <= p - 0.5 for one in found])
+    estimates = [estimate_mean(scores, SCORE_BOUNDS) for scores in draw_scores(rng, p, (4000, count))]
+    covered = np.mean([one.low <= p - 0.5 <= one.high for one in estimates])
+    below = np.mean([one.floor <= p - 0.5 for one in estimates])
     assert 0.93 < covered < 0.97, f"seed {seed}: {covered}"
     assert 0.93 < below < 0.97, f"seed {seed}: {below}"
 
@@ -59,71 +59,80 @@ def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
 def test_intervals_of_one_sided_matches_cover_the_truth(p: float, count: int, seed: int) -> None:
     """Against a weak player most runs hold no loss: then the interval allows for those that have not been seen."""
     rng = np.random.default_rng(seed)
-    found = [mean_of(scores) for scores in blocks(rng, p, (4000, count))]
-    assert np.mean([one.low == one.high for one in found]) == 0.0
-    assert np.mean([one.low <= p - 0.5 <= one.high for one in found]) > 0.85, f"seed {seed}"
-    level = [one for one in found if abs(one.mean) == 0.5]
+    estimates = [estimate_mean(scores, SCORE_BOUNDS) for scores in draw_scores(rng, p, (4000, count))]
+    assert np.mean([one.low == one.high for one in estimates]) == 0.0
+    assert np.mean([one.low <= p - 0.5 <= one.high for one in estimates]) > 0.85, f"seed {seed}"
+    level = [one for one in estimates if abs(one.mean) == 0.5]
     assert level, "some runs hold none"
     assert all(one.low <= p - 0.5 <= one.high for one in level)
 
 
 def test_an_interval_is_students() -> None:
     scores = np.array([0.1, -0.2, 0.3, 0.25, 0.0])
-    found = mean_of(scores)
+    estimate = estimate_mean(scores)
     low, high = stats.t.interval(0.95, 4, scores.mean(), stats.sem(scores))
-    assert (found.low, found.high) == pytest.approx((low, high))
-    assert found.p == pytest.approx(max(stats.ttest_1samp(scores, 0).pvalue, 2**-4))
+    assert (estimate.low, estimate.high) == pytest.approx((low, high))
+    assert (estimate.mean, estimate.n) == (pytest.approx(0.09), 5)
+    assert str(estimate) == f"0.090 [{low:.3f}, {high:.3f}]"
+    assert estimate.p == pytest.approx(max(stats.ttest_1samp(scores, 0).pvalue, 2**-4))
 
 
-def test_blocks_that_are_all_alike_prove_little() -> None:
+def test_boards_that_are_all_alike_prove_little() -> None:
     """Four wins of four: no spread, but a fair coin does that too, both ways, once in eight.
 
-    That none of n blocks was lost leaves open (Clopper and Pearson) that 1 - .025^(1/n) of them are.
+    That none of n boards was lost leaves open (Clopper and Pearson) that 1 - .025^(1/n) of them are.
     """
-    few, many = mean_of(np.full(4, 0.5)), mean_of(np.full(40, -0.5))
+    few, many = estimate_mean(np.full(4, 0.5), SCORE_BOUNDS), estimate_mean(np.full(40, -0.5), SCORE_BOUNDS)
     assert few.p == 0.125
     assert (few.low, few.high, few.floor) == pytest.approx((0.025**0.25 - 0.5, 0.5, 0.05**0.25 - 0.5))
-    assert mean_of(np.full(4, -0.5)).floor == -0.5
+    assert estimate_mean(np.full(4, -0.5), SCORE_BOUNDS).floor == -0.5
     assert many.p < 1e-9
     assert (many.low, many.high) == pytest.approx((-0.5, 0.5 - 0.025 ** (1 / 40)))
-    level = mean_of(np.zeros(40))
+    level = estimate_mean(np.zeros(40), SCORE_BOUNDS)
     assert (level.p, level.high) == pytest.approx((1.0, 0.5 * (1 - 0.025 ** (1 / 40))))
     assert level.low == -level.high
+    unbounded = estimate_mean(np.full(4, 0.5))
+    assert (unbounded.low, unbounded.high, unbounded.p) == (0.5, 0.5, few.p), "of a value without bounds nothing is known"
+    share = estimate_mean(np.ones(4), (0.0, 1.0))
+    assert (share.low, share.high) == pytest.approx((few.low + 0.5, 1.0)), "the same, moved"
+    with pytest.raises(ValueError, match="at least 2 values, 1 given"):
+        estimate_mean(np.ones(1))
 
 
 def test_the_bootstrap_covers_the_truth(seed: int) -> None:
-    """Of a ratio of two resampled sums, as the league's are, with blocks that are not of one size."""
+    """Of a ratio of two resampled sums, as the league's are, with boards that are not of one size."""
     rng = np.random.default_rng(seed)
     covered = []
     for repetition in range(1500):
         sizes = rng.integers(1, 4, 120)
         columns = np.stack([rng.binomial(sizes, 0.3), sizes], axis=1).astype(float)
-        sums = resampled(columns, repetition, 300)
-        low, high = quantiles(sums[:, :1] / sums[:, 1:])
+        sums = resample_sums(columns, repetition, 300)
+        low, high = compute_bounds(sums[:, :1] / sums[:, 1:])
         covered.append(low[0] <= 0.3 <= high[0])
     assert 0.93 < np.mean(covered) < 0.97, f"seed {seed}: {np.mean(covered)}"
 
 
 def test_resamples_are_sums_over_drawn_rows() -> None:
     """One row is drawn n times or not at all; rows stay whole."""
-    sums = resampled(np.array([[1.0, 10.0, 100.0]] * 7), 3, 60)
+    sums = resample_sums(np.array([[1.0, 10.0, 100.0]] * 7), 3, 60)
     np.testing.assert_array_equal(sums, np.tile([7.0, 70.0, 700.0], (60, 1)))
-    sums = resampled(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200)
+    sums = resample_sums(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200)
     assert set(map(tuple, sums)) == {(2.0, 0.0), (1.0, 1.0), (0.0, 2.0)}
-    np.testing.assert_array_equal(sums, resampled(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200))
+    np.testing.assert_array_equal(sums, resample_sums(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200))
 
 
 def test_holm_by_hand() -> None:
     """Holm 1979: .01 × 4, .02 × 3, then .03 × 2 is no less than that, and .04 neither."""
-    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
-    assert holm([0.9]) == [0.9]
-    assert holm([]) == []
+    assert adjust_by_holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert adjust_by_holm([0.9]) == [0.9]
+    assert adjust_by_holm([]) == []
 
 
 def test_marks_are_seldom_wrong_all_together(seed: int) -> None:
     """Six pairs of equals: one or more marks in 5 % of cross-tables at most (and not in nearly none)."""
     rng = np.random.default_rng(seed)
-    wrong = np.mean([min(holm([mean_of(s).p for s in blocks(rng, 0.5, (6, 80))])) <= 0.05 for _ in range(1000)])
+    tables = ([estimate_mean(s, SCORE_BOUNDS).p for s in draw_scores(rng, 0.5, (6, 80))] for _ in range(1000))
+    wrong = np.mean([min(adjust_by_holm(p)) <= 0.05 for p in tables])
     assert 0.02 < wrong < 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5, f"seed {seed}: {wrong}"
 
 
@@ -133,28 +142,28 @@ def test_marks_are_seldom_wrong_all_together(seed: int) -> None:
 @pytest.mark.parametrize(("truth", "verdict"), [(0.0, "not better"), (0.02, "better")])
 def test_the_sequential_test_keeps_its_error_rates(truth: float, verdict: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    found = [sprt(scores) for scores in blocks(rng, 0.5 + truth, (600, 15_000))]
-    wrong = np.mean([one.verdict != verdict for one in found])
+    tests = [run_sequential_test(scores) for scores in draw_scores(rng, 0.5 + truth, (600, 15_000))]
+    wrong = np.mean([one.verdict != verdict for one in tests])
     assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 600) ** 0.5, f"seed {seed}: {wrong}"
     assert wrong > 0.005, "a test that never errs asks for too much"
-    fixed = 0.1875 * (2 * 1.645 / 0.02) ** 2  # blocks, whose variance is .25 (1 + .5) / 2, for the same two errors
-    assert np.mean([one.blocks for one in found]) < 0.7 * fixed, "sooner than with a fixed number"
+    fixed = 0.1875 * (2 * 1.645 / 0.02) ** 2  # boards, whose variance is .25 (1 + .5) / 2, for the same two errors
+    assert np.mean([one.boards for one in tests]) < 0.7 * fixed, "sooner than with a fixed number"
 
 
 @pytest.mark.parametrize(
     ("values", "weights", "wrong_verdict"),
     [
-        ([0.0, 0.5], [0.96, 0.04], "not better"),  # better by .02, but most blocks are level
+        ([0.0, 0.5], [0.96, 0.04], "not better"),  # better by .02, but most boards are level
         ([-0.5, 0.0, 0.5], [0.02, 0.92, 0.06], "not better"),
         ([0.02, -0.48], [0.96, 0.04], "better"),  # no better: small gains, and seldom a great loss
     ],
 )
-def test_the_sequential_test_is_not_taken_in_by_rare_blocks(
+def test_the_sequential_test_is_not_taken_in_by_rare_boards(
     values: list[float], weights: list[float], wrong_verdict: str, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    found = [sprt(scores) for scores in rng.choice(values, (600, 8000), p=weights)]
-    wrong = np.mean([one.verdict == wrong_verdict for one in found])
+    tests = [run_sequential_test(scores) for scores in rng.choice(values, (600, 8000), p=weights)]
+    wrong = np.mean([one.verdict == wrong_verdict for one in tests])
     assert wrong <= 0.05 + 3 * (0.05 * 0.95 / 600) ** 0.5, f"seed {seed}: {wrong}"
 
 
@@ -163,15 +172,16 @@ def test_the_ratio_is_the_formula() -> None:
     for n in (2, 3, 4):
         part = scores[:n]
         expected = n * 0.02 * (2 * part.mean() - 0.02) / (2 * np.append(part, [0.5, 0.5, -0.5, -0.5]).var())
-        assert log_likelihood_ratio(scores, 0.02)[n - 1] == pytest.approx(expected)
+        assert compute_log_likelihood_ratios(scores, 0.02)[n - 1] == pytest.approx(expected)
 
 
-def test_nothing_is_decided_before_fifty_blocks() -> None:
-    assert sprt(np.full(MIN_BLOCKS - 1, 0.5)).verdict == "undecided"
-    assert (sprt(np.full(MIN_BLOCKS, 0.5)).verdict, sprt(np.full(80, 0.5)).blocks) == ("better", MIN_BLOCKS)
-    assert sprt(np.zeros(100)).verdict == "undecided", "equals whose every block is level"
-    assert sprt(np.zeros(130)).verdict == "not better"
-    assert sprt(np.empty(0)).blocks == 0
+def test_nothing_is_decided_before_fifty_boards() -> None:
+    assert run_sequential_test(np.full(MIN_BOARDS - 1, 0.5)).verdict == "undecided"
+    assert run_sequential_test(np.full(MIN_BOARDS, 0.5)).verdict == "better"
+    assert run_sequential_test(np.full(80, 0.5)).boards == MIN_BOARDS
+    assert run_sequential_test(np.zeros(100)).verdict == "undecided", "equals whose every board is level"
+    assert run_sequential_test(np.zeros(130)).verdict == "not better"
+    assert run_sequential_test(np.empty(0)).boards == 0
     assert pytest.approx((-2.944, 2.944), abs=0.001) == (LOWER, UPPER)  # log(.05/.95), log(.95/.05)
 
 
@@ -184,8 +194,8 @@ def test_ratings_of_exact_counts_are_the_truth() -> None:
     odds = 10 ** (truth / 400)
     counts = 1e6 * odds[:, None] / (odds[:, None] + odds)
     np.fill_diagonal(counts, 0.0)
-    np.testing.assert_allclose(ratings(counts, 0), truth, atol=0.01)
-    np.testing.assert_allclose(ratings(counts, 2), truth - 150.0, atol=0.01)
+    np.testing.assert_allclose(rate_players(counts, 0), truth, atol=0.01)
+    np.testing.assert_allclose(rate_players(counts, 2), truth - 150.0, atol=0.01)
 
 
 def test_who_can_be_rated() -> None:
@@ -193,32 +203,32 @@ def test_who_can_be_rated() -> None:
     counts = np.zeros((5, 5))
     counts[0, 1] = counts[1, 0] = counts[1, 2] = counts[2, 0] = 3  # 0, 1, 2 in a circle
     counts[3, 0] = 5
-    found, reference = identified(counts, 1)
-    np.testing.assert_array_equal(found, [True, True, True, False, False])
+    comparable, reference = find_comparable(counts, 1)
+    np.testing.assert_array_equal(comparable, [True, True, True, False, False])
     assert reference == 1
-    found, reference = identified(counts, 3)
-    np.testing.assert_array_equal(found, [True, True, True, False, False], "the larger group, though 3 is not in it")
+    comparable, reference = find_comparable(counts, 3)
+    np.testing.assert_array_equal(comparable, [True, True, True, False, False], "the larger group, though 3 is not in it")
     assert reference == 0
-    found, reference = identified(np.zeros((3, 3)), 2)
-    assert (found.tolist(), reference) == ([False, False, True], 2), "of groups of one size the one that is asked for"
+    comparable, reference = find_comparable(np.zeros((3, 3)), 2)
+    assert (comparable.tolist(), reference) == ([False, False, True], 2), "of groups of one size the one that is asked for"
 
 
 # ---- from shards to the league, with players of known strength
 
 
-COUNTS = len(measures_of(card_envs.load_game("flip7")).names)
+COUNTS = len(load_measures(card_envs.load_game("flip7")).names)
 
 
-def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[str, float], deals: int, first: int = 0) -> Shard:
+def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[str, float], boards: int) -> Shard:
     """Matches ranked by Plackett-Luce: exponential clocks whose rates are the strengths."""
     n, names = len(lineup), sorted(set(lineup))
     rates = np.array([10 ** (elo[name] / 400) for name in lineup])
-    times = rng.exponential(1.0, (deals, n, n)) / rates  # deal, rotation, place
+    times = rng.exponential(1.0, (boards, n, n)) / rates  # board, rotation, place
     is_at = np.array([[name == other for other in names] for name in lineup]).astype(np.int64)
     ahead = (times[..., :, None] < times[..., None, :]).astype(np.int64) * 2
     pairs = np.einsum("dkpq,pi,qj->dij", ahead, is_at, is_at)
     pairs[:, range(len(names)), range(len(names))] = 0
-    share = (times == times.min(axis=2, keepdims=True)) * unit(n)
+    share = (times == times.min(axis=2, keepdims=True)) * count_win_units(n)
     place = 2 + ahead.sum(axis=2)
     seats = np.zeros((len(names), n), np.int64)
     squares = np.zeros((len(names), n), np.int64)
@@ -229,22 +239,23 @@ def ranked_shard(rng: np.random.Generator, lineup: tuple[str, ...], elo: dict[st
             squares[who, (p + rotation) % n] += (share[:, rotation, p].astype(np.int64) ** 2).sum()
     zeros = np.zeros(len(names), np.int64)
     return Shard(
-        first, deals, pairs, (share.sum(axis=1) @ is_at).astype(np.int64), np.zeros((deals, len(names)), np.int64),
-        place.sum(axis=1) @ is_at, np.ones((deals, len(names), COUNTS), np.int64), seats, squares, zeros, zeros, zeros + 1,
+        0, boards, pairs, (share.sum(axis=1) @ is_at).astype(np.int64), np.zeros((boards, len(names)), np.int64),
+        place.sum(axis=1) @ is_at, np.ones((boards, len(names), COUNTS), np.int64), seats, squares, zeros, zeros, zeros + 1,
         1, 0, [], np.zeros(len(names)), zeros,
     )  # fmt: skip
 
 
-def benchmark_of(rng: np.random.Generator, elo: dict[str, float], n: int, deals: int) -> Benchmark:
+def make_tournament(rng: np.random.Generator, elo: dict[str, float], n: int, boards: int) -> Tournament:
     game = card_envs.load_game("flip7")
-    benchmark = Benchmark(Roster(dict.fromkeys(elo, "random"), game), {n: game.resolve({"players": n})}, list_seed("report"))
-    for lineup in all_lineups(list(elo), n):
-        benchmark.shards[n, lineup] = {0: ranked_shard(rng, lineup, elo, deals)}
-    return benchmark
+    roster = Roster(dict.fromkeys(elo, "random"), game)
+    tournament = Tournament(roster, {n: game.resolve({"players": n})}, derive_list_seed("report"))
+    for lineup in list_lineups(list(elo), n):
+        tournament.shards[n, lineup] = {0: ranked_shard(rng, lineup, elo, boards)}
+    return tournament
 
 
-def evaluated(benchmark: Benchmark, **arguments: Any) -> dict[str, Any]:
-    return results_of(benchmark, deal_list="report", list_seed=0, options={}, version="0", **arguments)
+def evaluated(tournament: Tournament, **arguments: Any) -> dict[str, Any]:
+    return make_results(tournament, board_list="report", list_seed=0, options={}, version="0", **arguments)
 
 
 ELO = {"random": 0.0, "a": 120.0, "b": 60.0, "c": -90.0}
@@ -253,7 +264,7 @@ ELO = {"random": 0.0, "a": 120.0, "b": 60.0, "c": -90.0}
 @pytest.mark.parametrize("n", [2, 4])
 def test_known_strengths_are_recovered(n: int, seed: int) -> None:
     """Ratings from matches with known strengths, pairings and free-for-alls; shares are those of Plackett-Luce."""
-    results = evaluated(benchmark_of(np.random.default_rng(seed), ELO, n, 1500))
+    results = evaluated(make_tournament(np.random.default_rng(seed), ELO, n, 1500))
     assert [row["player"] for row in results["league"]] == ["a", "b", "random", "c"]
     for row in results["league"]:
         spread = (row["high"] - row["low"]) / 3.92
@@ -275,25 +286,25 @@ def test_ratings_cover_the_truth(seed: int) -> None:
     elo = {"random": 0.0, "a": 120.0, "b": -60.0}
     covered = []
     for repetition in range(150):
-        benchmark = benchmark_of(rng, elo, 2, 80)
-        flat = columns_of(benchmark, 2).counts.reshape(80, 9)
-        samples = resampled(flat, repetition, 80).reshape(-1, 3, 3)
-        whole = ratings(flat.sum(axis=0).reshape(3, 3), 2)
-        low, high = quantiles(np.array([ratings(sample, 2, whole) for sample in samples]))
+        tournament = make_tournament(rng, elo, 2, 80)
+        flat = sum_columns(tournament, 2).counts.reshape(80, 9)
+        samples = resample_sums(flat, repetition, 80).reshape(-1, 3, 3)
+        whole = rate_players(flat.sum(axis=0).reshape(3, 3), 2)
+        low, high = compute_bounds(np.array([rate_players(sample, 2, whole) for sample in samples]))
         covered += [low[i] <= elo[name] <= high[i] for i, name in enumerate(["a", "b"])]
     error = (0.95 * 0.05 / 150) ** 0.5  # the two are not independent
     assert abs(np.mean(covered) - 0.95) < 3 * error, f"seed {seed}: {np.mean(covered)}"
 
 
 def test_a_circle_is_told(seed: int) -> None:
-    """Rock, paper, scissors: the ratings are level, and somebody is rated below one whom he beats."""
+    """Rock, paper, scissors: the ratings are level, and somebody is rated below a player that they beat."""
     rng = np.random.default_rng(seed)
-    benchmark = benchmark_of(rng, {"paper": 0.0, "rock": 0.0, "scissors": 0.0}, 2, 10)
+    tournament = make_tournament(rng, {"paper": 0.0, "rock": 0.0, "scissors": 0.0}, 2, 10)
     for pair in (("paper", "rock"), ("rock", "scissors"), ("scissors", "paper")):  # the first beats the second
-        lineup = pairings(*pair, 2)[0]
+        lineup = list_pairings(*pair, 2)[0]
         elo = {pair[0]: 200.0, pair[1]: 0.0}
-        benchmark.shards[2, lineup] = {0: ranked_shard(rng, lineup, elo, 1000)}
-    results = evaluated(benchmark)
+        tournament.shards[2, lineup] = {0: ranked_shard(rng, lineup, elo, 1000)}
+    results = evaluated(tournament)
     assert any("not transitive" in warning for warning in results["warnings"])
     for row in results["league"]:
         assert abs(row["rating"]) < 40
@@ -303,7 +314,7 @@ def test_a_circle_is_told(seed: int) -> None:
 
 
 def test_who_never_lost_is_not_rated(seed: int) -> None:
-    results = evaluated(benchmark_of(np.random.default_rng(seed), {"random": 0.0, "a": 1e5, "b": 30.0}, 2, 60))
+    results = evaluated(make_tournament(np.random.default_rng(seed), {"random": 0.0, "a": 1e5, "b": 30.0}, 2, 60))
     rows = {row["player"]: row for row in results["league"]}
     assert (rows["a"]["identified"], rows["a"]["rating"], rows["a"]["win"]) == (False, None, 1.0)
     assert rows["b"]["identified"]
@@ -312,7 +323,7 @@ def test_who_never_lost_is_not_rated(seed: int) -> None:
 
 def test_a_reference_who_never_won_does_not_unrate_the_others(seed: int) -> None:
     elo = {"random": -1e5, "a": 60.0, "b": 0.0}
-    results = evaluated(benchmark_of(np.random.default_rng(seed), elo, 2, 400))
+    results = evaluated(make_tournament(np.random.default_rng(seed), elo, 2, 400))
     rows = {row["player"]: row for row in results["league"]}
     assert [row["player"] for row in results["league"]] == ["a", "b", "random"]
     assert rows["random"]["rating"] is None
@@ -323,27 +334,27 @@ def test_a_reference_who_never_won_does_not_unrate_the_others(seed: int) -> None
 def test_a_gate_is_one_sided_at_every_table_size() -> None:
     one: dict[str, Any] = {"a": "x", "b": "y", "players": 2, "edge": 0.03, "floor": 0.005}
     other: dict[str, Any] = {"a": "y", "b": "x", "players": 4, "edge": -0.03, "floor": -0.05}
-    found = judge([one, other], [2, 4], "x", "y")
-    assert found["shown"]
-    assert found["floor"] == pytest.approx({"2": 0.005, "4": 0.01})  # .03 - (.05 - .03)
-    assert not judge([one], [2, 4], "x", "y")["shown"], "a size that was not played shows nothing"
-    assert not judge([one, other], [2, 4], "y", "x")["shown"]
+    verdict = judge_gate([one, other], [2, 4], "x", "y")
+    assert verdict["shown"]
+    assert verdict["floor"] == pytest.approx({"2": 0.005, "4": 0.01})  # .03 - (.05 - .03)
+    assert not judge_gate([one], [2, 4], "x", "y")["shown"], "a size that was not played shows nothing"
+    assert not judge_gate([one, other], [2, 4], "y", "x")["shown"]
 
 
 # ---- line-ups
 
 
 def test_lineups_are_free_of_the_order_of_names() -> None:
-    assert all_lineups(["b", "c", "a"], 3) == all_lineups(["a", "b", "c"], 3)
-    assert pairings("b", "a", 2) == [("a", "b")]
-    assert pairings("b", "a", 3) == [("a", "b", "b"), ("b", "a", "a")]
+    assert list_lineups(["b", "c", "a"], 3) == list_lineups(["a", "b", "c"], 3)
+    assert list_pairings("b", "a", 2) == [("a", "b")]
+    assert list_pairings("b", "a", 3) == [("a", "b", "b"), ("b", "a", "a")]
 
 
 @pytest.mark.parametrize(("pool", "n"), [(2, 4), (3, 4), (3, 6), (4, 4), (5, 4), (9, 4), (12, 3)])
 def test_free_for_alls_seat_everybody_about_equally(pool: int, n: int) -> None:
     names = [f"p{i:02}" for i in range(pool)]
-    lineups = free_for_alls(names, n)
-    assert free_for_alls(names[::-1], n) == lineups
+    lineups = draw_free_for_alls(names, n)
+    assert draw_free_for_alls(names[::-1], n) == lineups
     assert all(len(lineup) == n for lineup in lineups)
     if pool == 2:
         assert lineups == []
@@ -352,3 +363,22 @@ def test_free_for_alls_seat_everybody_about_equally(pool: int, n: int) -> None:
     seats = [sum(lineup.count(name) for lineup in lineups) for name in names]
     assert min(seats) > 0
     assert max(seats) <= 2 * min(seats), seats
+
+
+# ---- seating
+
+
+@pytest.mark.parametrize("players", [2, 3, 6])
+def test_boards_are_rotated_and_arranged_anew(players: int, seed: int) -> None:
+    """Over the rotations of a board every place is once in every seat, beside the same neighbours; boards differ in those."""
+    rotations = np.tile(np.arange(players), 40)
+    places = assign_seats(seed, np.repeat(np.arange(40), players), rotations, players).reshape(40, players, players)
+    for board in places:
+        np.testing.assert_array_equal(np.sort(board, axis=0), np.tile(np.arange(players)[:, None], players))
+        for rotation, seats in enumerate(board):
+            np.testing.assert_array_equal(seats, np.roll(board[0], rotation))
+    orders = {tuple(np.roll(board[0], -int(np.argmin(board[0])))) for board in places}
+    assert len(orders) == {2: 1, 3: 2}.get(players, len(orders)), "all arrangements around the table come up"
+    assert players < 6 or len(orders) > 20
+    again = assign_seats(seed, np.repeat(7, players), np.arange(players), players)
+    np.testing.assert_array_equal(again, places[7], err_msg="whatever the boards beside it")

@@ -1,4 +1,4 @@
-"""The command line: every command, and what it says when it is asked for what is not there."""
+"""The command line: every command, and its answers to wrong arguments."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from typer.testing import CliRunner
 
 import card_envs
 from card_envs.cli import app
-from card_envs.cli.play import seat_specs
+from card_envs.cli.play import assign_seats
 from card_envs.players import Decisions
 from card_envs.players.human import Human, Quit
-from tests.helpers import GAMES, play_on
-
-SHORT = {"flip7": ["--option", "target=20"], "pis_yedili": ["--option", "deals=1"], "rummy": ["--option", "target=1"]}
-RULES = {"flip7": ("F", 45), "pis_yedili": ("P", 29), "rummy": ("R", 30)}  # the letter, the last number
+from tests import games
+from tests.helpers import GAMES, play_on, quick, short
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -37,14 +35,13 @@ def run_well(*arguments: str, answers: str | None = None) -> str:
 
 
 def errors(result: Any) -> str:
-    """What went to stderr, but for the notes that a cold cache is being filled."""
+    """What went to stderr, except notes that a cold cache is being filled."""
     return "".join(line for line in result.stderr.splitlines(True) if not line.startswith("card_envs: compiling "))
 
 
-def record_of(name: str, seed: int, folder: Path) -> Path:
-    """A match played to its end at random, in a file."""
-    options: dict[str, Any] = {"flip7": {"target": 20}, "rummy": {"max_deals": 2}}.get(name, {})
-    table = card_envs.table(name, players=3, seed=seed, **options)
+def write_record(name: str, seed: int, folder: Path) -> Path:
+    """Write a random match, played to its end, into a file."""
+    table = card_envs.table(name, seed=seed, **quick(name, {"players": 3}))
     for _ in play_on(table, random.Random(seed), eager=0.5):
         pass
     file = folder / "record.json"
@@ -52,9 +49,14 @@ def record_of(name: str, seed: int, folder: Path) -> Path:
     return file
 
 
+def quick_words(name: str) -> list[str]:
+    """The options of a very short match, as they are given on the command line."""
+    return [word for option, value in quick(name, {}).items() for word in ("--option", f"{option}={value}")]
+
+
 @pytest.fixture
 def record(seed: int, tmp_path: Path) -> Path:
-    return record_of("flip7", seed, tmp_path)
+    return write_record("flip7", seed, tmp_path)
 
 
 # ---- games, rules, version
@@ -82,7 +84,7 @@ def test_games_for_people_name_every_option_and_player(name: str) -> None:
 
 @every_game
 def test_rules_show_every_number(name: str) -> None:
-    letter, last = RULES[name]
+    letter, last = games.load(name).RULES
     ranges = re.findall(rf"\b{letter}(\d+)(?:–{letter}(\d+))?", run_well("rules", name))  # "F31", "F22–F24"
     numbers = {number for low, high in ranges for number in range(int(low), int(high or low) + 1)}
     assert numbers == set(range(1, last + 1))
@@ -103,13 +105,11 @@ def test_version_and_help() -> None:
 # ---- play
 
 
-@pytest.mark.parametrize(
-    ("name", "others"), [("flip7", ["ev", "risk24"]), ("pis_yedili", ["random", "high"]), ("rummy", ["random", "random"])]
-)
-def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, others: list[str], seed: int, tmp_path: Path) -> None:
-    file = tmp_path / "match.json"
+@every_game
+def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, seed: int, tmp_path: Path) -> None:
+    file, others = tmp_path / "match.json", games.load(name).OPPONENTS
     seats = ["--seat", "1", "--against", ",".join(others), "--seed", str(seed), "--save", str(file)]
-    text = run_well("play", name, *seats, *SHORT[name], answers="1\n" * 400)
+    text = run_well("play", name, *seats, *quick_words(name), answers="1\n" * 400)
     table = card_envs.replay(json.loads(file.read_text(encoding="utf-8")))
     assert table.is_over
     assert table.players == 3
@@ -130,9 +130,9 @@ def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, others: li
 def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
     answers = "fly\n?\n99\n0\ndraw\nquit\n"
     text = run_well("play", "flip7", "--players", "2", "--against", "random", "--seed", str(seed), answers=answers)
-    assert "'fly' is no legal action here" in text
-    assert "'99' is no legal action here" in text
-    assert "'0' is no legal action here" in text
+    assert "'fly' is not a legal action here" in text
+    assert "'99' is not a legal action here" in text
+    assert "'0' is not a legal action here" in text
     assert re.search(r"p_bust \(.+\): seat 0 \d+\.\d%, seat 1 \d+\.\d%", text)
     assert "left unfinished" in text
 
@@ -158,15 +158,15 @@ def test_play_interrupted_by_the_keyboard_ends_politely(seed: int, monkeypatch: 
 
 @every_game
 def test_several_people_at_one_table(name: str, seed: int) -> None:
-    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *SHORT[name], answers="1\n" * 400)
+    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *quick_words(name), answers="1\n" * 400)
     for seat in range(3):
         assert f"seat {seat}> " in text
     assert "over: seat" in text
 
 
 def test_the_others_sit_clockwise_from_the_person() -> None:
-    assert seat_specs(["a", "b", "c"], 2, 4) == ["b", "c", "human", "a"]
-    assert seat_specs(["a"], 1, 3) == ["a", "human", "a"]
+    assert assign_seats(["a", "b", "c"], 2, 4) == ["b", "c", "human", "a"]
+    assert assign_seats(["a"], 1, 3) == ["a", "human", "a"]
 
 
 # ---- the player at a terminal
@@ -194,9 +194,10 @@ def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: i
     assert seats == set(range(table.players))
 
 
-@pytest.mark.parametrize(("name", "options"), [("pis_yedili", {}), ("rummy", {"variant": "rummy500", "max_deals": 2})])
-def test_play_shows_no_card_of_another_hand(name: str, options: dict[str, Any], seed: int) -> None:
-    """Whatever is on the screen while the match goes on, hidden cards are not among it."""
+@pytest.mark.parametrize("name", [name for name in GAMES if "hands" in card_envs.table(name, seed=0).state()])
+def test_play_shows_no_card_of_another_hand(name: str, seed: int) -> None:
+    """No hidden card is ever on the screen while the match goes on."""
+    options = short(name, games.load(name).FORCED)
     table = card_envs.table(name, seed=seed, **options)
     for action in play_on(table, random.Random(seed), eager=0.5):
         seat = table.to_move
@@ -210,7 +211,7 @@ def test_play_shows_no_card_of_another_hand(name: str, options: dict[str, Any], 
         assert hidden.isdisjoint(re.findall(r"\b[A2-9TJQK][cdhs]\b", "\n".join(told))), f"seed {seed}\n{table}"
 
 
-def test_human_sees_the_table_from_his_seat_and_the_true_odds(seed: int) -> None:
+def test_human_sees_the_table_from_their_seat_and_the_true_odds(seed: int) -> None:
     table = card_envs.table("flip7", players=3, seed=seed)
     for action in play_on(table, random.Random(seed), eager=0.9):
         if table.deals:
@@ -220,7 +221,7 @@ def test_human_sees_the_table_from_his_seat_and_the_true_odds(seed: int) -> None
         before = table.state()
         _, told = ask_human(table, ["odds", action])
         assert told[0].strip() == str(table.picture(seat)), f"seed {seed}"
-        # by hand: the share of the deck's cards that are a second one of a number in the line
+        # counted by hand: the fraction of the cards in the deck that repeat a number of the line
         shown = [float(percent) / 100 for percent in re.findall(r"([\d.]+)%", told[2])]
         assert shown == pytest.approx([bust_chance(before, other) for other in range(3)], abs=0.0006), f"seed {seed}\n{table}"
         assert table.state() == before
@@ -228,7 +229,7 @@ def test_human_sees_the_table_from_his_seat_and_the_true_odds(seed: int) -> None
 
 
 def bust_chance(state: dict[str, Any], seat: int) -> float:
-    """F22, F28, F30 in plain words: what in the deck would bust the seat's line."""
+    """F22, F28, F30, counted plainly: the probability that the next card of the deck busts the seat."""
     value = {"lucky13": "13", "unlucky7": "7"}
     line = state["lines"][seat]
     held = [value.get(card, card) for card in line]
@@ -255,7 +256,7 @@ def test_human_who_quits(seed: int) -> None:
 
 @every_game
 def test_replay_tells_every_action_and_the_end(name: str, seed: int, tmp_path: Path) -> None:
-    record = record_of(name, seed, tmp_path)
+    record = write_record(name, seed, tmp_path)
     table = card_envs.replay(json.loads(record.read_text(encoding="utf-8")))
     text = run_well("replay", str(record))
     assert re.findall(r"^ *\d+  seat \d: (.+)$", text, re.MULTILINE) == table.actions
@@ -300,14 +301,14 @@ TINY = ["--rows", "1,3", "--repeat", "2", "--seconds", "0", "--no-peers"]
 
 
 @every_game
-def test_speed_measures_every_door(name: str) -> None:
+def test_speed_measures_every_interface(name: str) -> None:
     report = json.loads(run_well("speed", name, *TINY, "--players", "2", "--json"))
     assert report["players"] == 2
     assert report["repeat"] == 2
-    doors = {(result["name"], result["what"]) for result in report["results"]}
-    for door in ("AEC raw_env", "AEC env", "Batch.step", "Batch.playout", "Gymnasium vector", "SB3 VecEnv"):
-        assert any(what == f"{name} {door}" for what, _ in doors)
-    assert {(f"{name} Batch.step", "1 rows, 1 thread"), (f"{name} Batch.step", "3 rows, 1 thread")} <= doors
+    measured = {(result["name"], result["what"]) for result in report["results"]}
+    for interface in ("AEC raw_env", "AEC env", "Batch.step", "Batch.playout", "Gymnasium vector", "SB3 VecEnv"):
+        assert any(what == f"{name} {interface}" for what, _ in measured)
+    assert {(f"{name} Batch.step", "1 rows, 1 thread"), (f"{name} Batch.step", "3 rows, 1 thread")} <= measured
     for result in report["results"]:
         assert 0 < result["min"] <= result["median"] <= result["max"]
         assert result["ratio"] is None
@@ -334,7 +335,7 @@ def test_speed_beside_another_library() -> None:
 def assert_one_line(result: Any) -> None:
     assert result.exit_code == 2, result.output
     assert re.fullmatch(r"card-envs: [^\n]+\n", errors(result)), result.stderr
-    assert isinstance(result.exception, SystemExit)  # no other one has come through
+    assert isinstance(result.exception, SystemExit)  # no other exception came through
     assert not result.stdout
 
 
@@ -350,7 +351,7 @@ WRONG = {
     "play flip7 --against ev(1": "ev(1",
     "play flip7 --against nowhere.safetensors": "nowhere.safetensors",
     "play flip7 --against no_such_module:f": "no_such_module",
-    "play flip7 --against ev,ev --players 4": "2 are named, 4 players need 3",
+    "play flip7 --against ev,ev --players 4": "2 players are named, but a table for 4 needs 3",
     "play flip7 --seat 4": "0 … 3",
     "play flip7 --seat -1": "0 … 3",
     "play flip7 --players 13": "2 … 12",

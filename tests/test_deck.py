@@ -12,10 +12,10 @@ import pytest
 
 from card_envs.engine.deals import compose_rules
 from card_envs.engine.game import Option
-from card_envs.engine.rows import row_class
+from card_envs.engine.rows import open_row
 from card_envs.engine.state import lay_out_state
 from card_envs.games import deck, melds
-from tests.helpers import match_key, shuffled
+from tests.reference.streams import match_key, shuffled
 
 FRENCH = [rank + suit for suit in "cdhs" for rank in "A23456789TJQK"]
 
@@ -49,7 +49,7 @@ def test_a_double_deck_is_built_under_its_given_cards_and_shuffled() -> None:
     pack = deck.make_pack(deck.RANKS, deck.SUITS, copies=2)
     options = (Option("players", 2, "", 2, 2),)
     states = lay_out_state(options, ("turn", "over"), pack.copies, (), deck_for_each_deal=True).zeros(1)
-    s: Any = row_class(states.dtype)(states, 0)  # type: ignore[call-arg]
+    s: Any = open_row(states)
     given = [FRENCH.index(card) for card in ("Kh", "Ac", "Kh")]
     s.key, s.finished = match_key(3, 0, 0), 5
     for deal in (5, 6):
@@ -175,7 +175,7 @@ def test_a_game_of_a_double_deck_runs_on_the_engine() -> None:
     cards = deck.list_cards(pack.copies)
     options = (Option("players", 2, "", 2, 2),)
     states = lay_out_state(options, ("turn", "over"), pack.copies, (), deck_for_each_deal=True).zeros(1)
-    s: Any = row_class(states.dtype)(states, 0)  # type: ignore[call-arg]
+    s: Any = open_row(states)
     s.players, s.key = 2, match_key(1, 0, 0)
     orders = []
 

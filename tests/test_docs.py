@@ -1,4 +1,4 @@
-"""What the documents show works: README, notebooks, the environments' pages, Makefile."""
+"""What the documents show works: README, docs, notebooks, the environments' pages, Makefile."""
 
 from __future__ import annotations
 
@@ -20,81 +20,108 @@ from typer.testing import CliRunner
 
 import card_envs
 from card_envs.cli import app
-from card_envs.envs.aec import aec_id
-from card_envs.envs.gym import gym_id
-from card_envs.players import resolve
+from card_envs.envs.aec import build_aec_id
+from card_envs.envs.gym import build_gym_id
+from card_envs.players import registered_players, resolve
 from tests.helpers import GAMES
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / ".github" / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+def blocks(page: str, language: str) -> list[str]:
+    """The code blocks of a page in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXTS[page], re.MULTILINE | re.DOTALL)
 
 
-def table_of(heading: str) -> list[list[str]]:
-    """The cells of the first Markdown table whose header begins so, without the header."""
-    lines = README[README.index(f"\n| {heading}") + 1 :].split("\n\n")[0].splitlines()
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+def tables(page: str, heading: str) -> list[list[list[str]]]:
+    """The cells of every Markdown table of a page whose header begins so, without the header."""
+    matched = re.findall(rf"^\| {re.escape(heading)}.*\n\|[-|]+\n((?:\|.*\n)+)", TEXTS[page], re.MULTILINE)
+    return [[[cell.strip() for cell in line.strip("|").split("|")] for line in rows.splitlines()] for rows in matched]
 
 
 def commands() -> Iterator[list[str]]:
-    """Every command line of the README, without its comment."""
-    for block in blocks("sh"):
-        for line in block.splitlines():
-            yield shlex.split(line, comments=True)
+    """Every command line of every page, without its comment."""
+    for page in TEXTS:
+        for block in blocks(page, "sh"):
+            for line in block.splitlines():
+                yield shlex.split(line, comments=True)
 
 
-# ---- README
+# ---- README and docs/
 
 
-def test_readme_shows_the_first_screen_in_order() -> None:
-    marks = ["# card-envs", ".github/flip7.svg", "```python", "| Game |", "not affiliated", "## Install"]
-    places = [README.index(mark) for mark in marks]
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_the_readme_shows_the_first_screen_in_order() -> None:
+    readme = TEXTS["README.md"]
+    pictures = [f".github/{name}.svg" for name in GAMES]
+    places = [readme.index(mark) for mark in ["# card-envs", *pictures, "```python", "| Game |", "## Install"]]
     assert places == sorted(places)
-    for target in re.findall(r"\]\(([^)#:]+)\)", README):
-        assert (ROOT / target).exists(), target
+    assert len(readme.splitlines()) <= 150
 
 
-@pytest.mark.parametrize("number", range(len(blocks("python"))))
-def test_readme_code_runs_by_itself(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("page", TEXTS)
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\(([^)\s]+)\)", TEXTS[page]) + re.findall(r'src="([^"]+)"', TEXTS[page]):
+        if not re.match(r"https?://", target):
+            path, _, anchor = target.partition("#")
+            file = (ROOT / page).parent / path if path else ROOT / page
+            assert file.exists(), target
+            assert not anchor or anchor in anchors(file.read_text(encoding="utf-8")), target
+
+
+@pytest.mark.parametrize(
+    ("page", "number"), [(page, number) for page in TEXTS for number in range(len(blocks(page, "python")))]
+)
+def test_code_runs_by_itself(page: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    exec(compile(blocks("python")[number], f"README.md, block {number + 1}", "exec"), {"__name__": "readme"})
+    exec(compile(blocks(page, "python")[number], f"{page}, block {number + 1}", "exec"), {"__name__": "page"})
 
 
-def test_readme_lists_the_games() -> None:
-    rows = table_of("Game |")
-    here = [row for row in rows if row[3] == "here"]
-    assert [row[0].split("`")[1] for row in here] == GAMES
-    for row in here:
+def test_the_readme_lists_the_games() -> None:
+    [rows] = tables("README.md", "Game |")
+    assert [row[0].split("`")[1] for row in rows] == GAMES
+    for row in rows:
         game = card_envs.load_game(row[0].split("`")[1])
         assert row[0] == f"`{game.name}`: {game.title}"
         assert row[1] == f"{game.players[0]}–{game.players[-1]}"
 
 
-def test_readme_names_every_built_in_player_and_no_other() -> None:
-    game = card_envs.load_game("flip7")
-    listed = [row[0].strip("`") for row in table_of("Player |")]
-    policies = {resolve(name, game).policy.name for name in listed}  # type: ignore[union-attr]
-    assert policies == {policy.name for policy in game.policies}
-    [default] = [row[0].strip("`") for row in table_of("Player |") if "default opponent" in row[1]]
-    assert default == game.default_opponent
-    for players in (2, 4):
-        ranked = table_of(f"one ↓ among {players - 1} →")
-        assert [row[0].strip("`") for row in ranked] == listed
-        assert [row.index("–") for row in ranked] == list(range(1, len(listed) + 1))
+def test_the_page_of_players_names_every_built_in_player_and_no_other() -> None:
+    for name, rows in zip(GAMES, tables("docs/players.md", "Player | How"), strict=True):
+        game, more = card_envs.load_game(name), registered_players(name)
+        listed = [row[0].strip("`") for row in rows]
+        policies = {resolve(spec, game).policy.name for spec in listed if spec not in more}  # type: ignore[union-attr]
+        assert policies == {policy.name for policy in game.policies}
+        assert set(more) <= set(listed)
+        assert [row[0].strip("`") for row in rows if "default opponent" in row[1]] == [game.default_opponent]
 
 
-def test_readme_commands_exist() -> None:
-    made = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(re.findall(r"`make ([\w-]+)`", README)) <= set(made)
+@pytest.mark.parametrize("page", TEXTS)
+def test_rankings_have_the_same_players_in_rows_and_columns(page: str) -> None:
+    for ranked in tables(page, "one ↓ among"):
+        assert [row.index("–") for row in ranked] == list(range(1, len(ranked) + 1))
+
+
+def test_make_targets_and_extras_exist() -> None:
+    made = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    assert set(re.findall(r"\.\[(\w+)\]", README)) <= set(extras)
-    told = [ROOT / "README.md", *NOTEBOOKS, *(ROOT / "card_envs").rglob("*.py"), *(ROOT / "train").glob("*.py")]
+    for page, text in TEXTS.items():
+        assert set(re.findall(r"`make ([\w-]+)`", text)) <= made, page
+        assert set(re.findall(r"\.\[(\w+)\]", text)) <= set(extras), page
+    told = [*PAGES, *NOTEBOOKS, *(ROOT / "card_envs").rglob("*.py"), *(ROOT / "train").glob("*.py")]
     named = {extra for file in told for extra in re.findall(r"card-envs\[(\w+)\]", file.read_text(encoding="utf-8"))}
     assert {"plot", "ray", "render"} <= named <= set(extras)
+
+
+def test_commands_exist() -> None:
     seen, modules = set(), set()
     for command in commands():
         if command[:2] == ["python", "-m"]:
@@ -106,9 +133,13 @@ def test_readme_commands_exist() -> None:
             assert result.exit_code == 0, command
             for flag in (word for word in command if word.startswith("--")):
                 assert flag in result.output, command
-    modules |= set(re.findall(r"`python -m ([\w.]+)", README))
-    assert {"games", "rules", "play", "replay", "bench", "risk"} <= seen
-    assert {"train.ppo", "card_envs.arena"} <= modules
+    for text in TEXTS.values():
+        modules |= set(re.findall(r"`python -m ([\w.]+)", text))
+        seen |= set(re.findall(r"`card-envs (\w+)", text))
+    assert {"games", "rules", "play", "replay", "bench", "risk", "speed"} <= seen
+    assert {"train.ppo", "tests.playthroughs"} <= modules
+    for name in seen:
+        assert CliRunner().invoke(app, [name, "--help"]).exit_code == 0, name
     for module in modules:
         assert importlib.util.find_spec(module), module
 
@@ -120,7 +151,7 @@ def test_readme_commands_exist() -> None:
 def test_every_page_names_what_there_is(name: str) -> None:
     game = card_envs.load_game(name)
     module = importlib.import_module(f"card_envs.{game.id}")
-    pages = [module.env.__doc__, module.raw_env.__doc__, type(gymnasium.make(gym_id(game)).unwrapped).__doc__]
+    pages = [module.env.__doc__, module.raw_env.__doc__, type(gymnasium.make(build_gym_id(game)).unwrapped).__doc__]
     for page in pages:
         for heading in ("Observation Space", "Action Space", "Legal Actions Mask", "Rewards", "Episode End", "Arguments"):
             assert f"\n# {heading}\n" in page
@@ -128,9 +159,9 @@ def test_every_page_names_what_there_is(name: str) -> None:
             assert f"`{field.name}`" in page
         for option in game.options:
             assert f"| `{option.name}` | `{option.default!r}` |" in page
-    assert pettingzoo.make("aec", aec_id(game)).unwrapped.game is game
-    assert aec_id(game) in pages[0]
-    assert gym_id(game) in pages[2]
+    assert pettingzoo.make("aec", build_aec_id(game)).unwrapped.game is game
+    assert build_aec_id(game) in pages[0]
+    assert build_gym_id(game) in pages[2]
 
 
 # ---- notebooks

@@ -1,95 +1,15 @@
-"""The built-in players of Flip 7: legal and honest everywhere, and each rule of theirs as a story with a given deck."""
+"""The built-in players of Flip 7: each rule of theirs as a story with a given deck."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
 import pytest
 
 import card_envs
 from card_envs import Table
 from card_envs.engine.game import OptionValue
-from card_envs.games.flip7.state import GIVE, PICK
-
-FLIP7 = card_envs.load_game("flip7")
-DEFAULTS = {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in FLIP7.policies}
-RULES = [name for name in DEFAULTS if name != "random"]
-
-
-# ---- everywhere
-
-
-@pytest.mark.parametrize("players", FLIP7.players)
-def test_legal_and_honest_at_mixed_tables(players: int, seed: int) -> None:
-    """At every decision of tables where all policies play, each of them answers legally, and the same after a redeal."""
-    size, asked = 24, Counter[str]()
-    for brutal in (False, True):
-        for pair in (False, True):
-            batch = card_envs.batch(
-                "flip7", size, seed=seed, players=players, brutal=brutal, pair_counts_twice=pair, target=100
-            )
-            for step in range(150):
-                story = f"seed {seed}, step {step}, players {players}, brutal {brutal}, pair {pair}"
-                chosen = np.full((len(DEFAULTS), size), -1)
-                hidden = batch.clone()
-                hidden.redeal(hidden.to_move, step)
-                for choice, (name, parameters) in zip(chosen, DEFAULTS.items(), strict=True):
-                    again = np.full(size, -1)
-                    batch.choose(name, parameters, choice)
-                    hidden.choose(name, parameters, again)
-                    assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {name}, {story}"
-                    np.testing.assert_array_equal(again, choice, f"{name} peeks: {story}")
-                for state in batch._states:
-                    card = state["agenda"][state["depth"] - 1, 2] if state["phase"] in (GIVE, PICK) else 0
-                    asked[f"{FLIP7.phases[state['phase']]} {FLIP7.cards[card]}"] += 1
-                batch.step(chosen[(batch.to_move + np.arange(size)) % len(DEFAULTS), np.arange(size)])
-    kinds = ["just_one_more", "flip_four", "discard", "steal", "swap", "/2", "-10"]
-    for what in ["turn 0", "bonus 0", *(f"give {kind}" for kind in kinds), *(f"pick {kind}" for kind in kinds[2:5])]:
-        assert asked[what], f"never asked: {what}, seed {seed}"
-
-
-@pytest.mark.parametrize("players", [2, 5, 12])
-def test_interpreted_is_compiled(players: int, seed: int) -> None:
-    for brutal in (False, True):
-        options: dict[str, OptionValue] = {"players": players, "brutal": brutal, "pair_counts_twice": not brutal}
-        one = card_envs.batch("flip7", 3, seed=seed, **options)
-        two = card_envs.batch("flip7", 3, seed=seed, interpreted=True, **options)
-        for step in range(60):
-            chosen = np.full(3, -1)
-            for name, parameters in DEFAULTS.items():
-                again = np.full(3, -1)
-                one.choose(name, parameters, chosen)
-                two.choose(name, parameters, again)
-                np.testing.assert_array_equal(again, chosen, f"{name}, seed {seed}, step {step}, {options}")
-            one.step(chosen)
-            two.step(chosen)
-
-
-def test_ev_beats_the_others_head_to_head(seed: int) -> None:
-    """Each deal from both sides, 12,000 matches: `ev` wins more than half of them, by three standard errors at least."""
-    deals = 6000
-    for rival, parameters in DEFAULTS.items():
-        if rival == "ev":
-            continue
-        won = np.zeros(deals)
-        for seat in range(2):
-            batch = card_envs.batch("flip7", deals, seed=seed, players=2)
-            open_ = np.ones(deals, bool)
-            actions = np.empty(deals, np.int64)
-            while open_.any():
-                mine = (batch.to_move == seat).astype(np.int8)
-                batch.choose("ev", DEFAULTS["ev"], actions, who=mine, index=1)
-                batch.choose(rival, parameters, actions, who=mine, index=0)
-                batch.step(actions)
-                ended = open_ & (batch.terminated | batch.truncated)
-                won[ended] += batch.rewards[ended, seat] / 4 + 0.25
-                open_ &= ~ended
-        assert won.mean() - 3 * won.std() / deals**0.5 > 0.5, f"{rival}: {won.mean():.3f}, seed {seed}"
-
-
-# ---- stories
+from tests.helpers import choice, choices
 
 
 def played(deck: str, *actions: str, totals: Sequence[int] = (), **options: OptionValue) -> Table:
@@ -98,102 +18,88 @@ def played(deck: str, *actions: str, totals: Sequence[int] = (), **options: Opti
     for action in actions:
         table.play(action)
     if totals:
-        table._batch._states["totals"][0, : table.players] = totals
-        table._batch.look()
+        table.matches.states["totals"][0, : table.players] = totals
+        table.matches.refresh()
     return table
 
 
-def choice(table: Table, name: str = "ev", *parameters: float) -> str:
-    """What a built-in player would do here."""
-    values = DEFAULTS[name].copy()
-    values[: len(parameters)] = parameters
-    actions = np.full(1, -1)
-    table._batch.choose(name, values, actions)
-    return table.action_string(int(actions[0]))
-
-
-def all_choose(table: Table) -> set[str]:
-    """What the four that are not random would do: where it is no matter of taste they agree."""
-    return {choice(table, name) for name in RULES}
-
-
 def test_minus_cards_go_to_the_leader() -> None:
-    """Seat 1 shows the 12 – but when seat 2 has 40 points from before, he stands highest."""
-    assert all_choose(played("5 12 3 -10", "draw", players=3)) == {"give 1"}
-    assert all_choose(played("5 12 3 -10", "draw", players=3, totals=[0, 0, 40])) == {"give 2"}
+    """Seat 1 shows the 12; but with 40 points from earlier rounds, seat 2 stands highest."""
+    assert choices(played("5 12 3 -10", "draw", players=3)) == {"give 1"}
+    assert choices(played("5 12 3 -10", "draw", players=3, totals=[0, 0, 40])) == {"give 2"}
 
 
 def test_half_goes_to_the_biggest_sum() -> None:
-    """Seat 1 leads, but half of his 3 is little: /2 goes to the 25 of seat 2."""
+    """Seat 1 leads, but half of a 3 is little: /2 goes to the 25 of seat 2."""
     story = ["draw", "stay", "draw", "draw", "stay", "draw"]
-    assert all_choose(played("5 3 13 9 12 2 /2", *story, players=3, totals=[0, 30, 0])) == {"give 2"}
+    assert choices(played("5 3 13 9 12 2 /2", *story, players=3, totals=[0, 30, 0])) == {"give 2"}
 
 
 def test_brutal_minus_cards_follow_a_leader_who_has_busted() -> None:
-    """F42: seat 1 has 190 points and has busted; the minus still counts against him."""
+    """F42: seat 1 has 190 points and has busted; the minus still counts."""
     story = ["draw", "draw", "draw", "draw"]
     table = played("5 12 3 6 12 4 -8", *story, players=3, brutal=True, totals=[0, 190, 0])
     assert table.state()["status"][1] == "busted"
-    assert all_choose(table) == {"give 1"}
+    assert choices(table) == {"give 1"}
 
 
 def test_flip_four_goes_to_the_one_most_at_risk() -> None:
     """Four cards on 13 + 12 will hardly survive; on 1 + 2 they may."""
-    assert all_choose(played("4 1 13 5 2 12 flip_four", *["draw"] * 4, players=3)) == {"give 2"}
-    assert all_choose(played("4 13 1 5 12 2 flip_four", *["draw"] * 4, players=3)) == {"give 1"}
+    assert choices(played("4 1 13 5 2 12 flip_four", *["draw"] * 4, players=3)) == {"give 2"}
+    assert choices(played("4 13 1 5 12 2 flip_four", *["draw"] * 4, players=3)) == {"give 1"}
 
 
 def test_just_one_more_goes_to_a_big_line() -> None:
     """Both have stayed; one more card on 13 + 12 + 11 costs more than on 5, which it helps."""
     story = ["draw", "stay", "draw", "draw", "draw", "draw", "stay", "draw"]
-    assert all_choose(played("4 5 13 6 12 3 11 2 just_one_more", *story, players=3)) == {"give 2"}
+    assert choices(played("4 5 13 6 12 3 11 2 just_one_more", *story, players=3)) == {"give 2"}
 
 
 def test_just_one_more_goes_to_the_holder_of_zero() -> None:
-    """It makes him stay with 0 points."""
+    """It makes them stay with 0 points."""
     story = ["draw", "draw", "stay", "draw"]
-    assert all_choose(played("4 0 13 6 12 just_one_more", *story, players=3)) == {"give 1"}
+    assert choices(played("4 0 13 6 12 just_one_more", *story, players=3)) == {"give 1"}
 
 
 @pytest.mark.parametrize("card", ["just_one_more", "flip_four"])
 def test_forced_cards_are_given_away(card: str) -> None:
-    assert all_choose(played(f"9 2 {card}", "draw", players=2)) == {"give 1"}
+    assert choices(played(f"9 2 {card}", "draw", players=2)) == {"give 1"}
 
 
 def test_steal_never_takes_a_double() -> None:
-    """Seat 0 holds a 13: of 13 and 4 he steals the 4."""
+    """Seat 0 holds a 13: of 13 and 4 they steal the 4."""
     table = played("13 13 2 4 steal", *["draw"] * 3, players=2)
-    assert all_choose(table) == {"give 0"}
+    assert choices(table) == {"give 0"}
     table.play("give 0")
-    assert all_choose(table) == {"pick 1 4"}
+    assert choices(table) == {"pick 1 4"}
 
 
 def test_steal_takes_a_13_to_lucky_13() -> None:
     """The second 13 does not bust, whichever came first."""
     table = played("lucky13 13 2 12 steal", *["draw"] * 3, "give 0", players=2)
-    assert all_choose(table) == {"pick 1 13"}
+    assert choices(table) == {"pick 1 13"}
 
 
 def test_steal_takes_lucky_13_to_a_13() -> None:
     table = played("13 lucky13 2 12 steal", *["draw"] * 3, "give 0", players=2)
-    assert all_choose(table) == {"pick 1 lucky13"}
+    assert choices(table) == {"pick 1 lucky13"}
 
 
 def test_a_steal_that_could_only_bust_is_given_away() -> None:
     """The only card to be stolen is a 9, and seat 0 holds a 9."""
-    assert all_choose(played("9 9 2 steal", "draw", "stay", "draw", players=2)) == {"give 1"}
+    assert choices(played("9 9 2 steal", "draw", "stay", "draw", players=2)) == {"give 1"}
 
 
 def test_steal_takes_the_highest_that_is_not_held() -> None:
-    """Of 12, 11 and 3 of a player who has stayed the 12; who holds a 12 himself, the 11."""
+    """Of the 12, 11 and 3 of a player who has stayed, they steal the 12, or the 11 if they hold a 12 themselves."""
     story = [*["draw"] * 5, "stay", "draw", "give 0"]
-    assert all_choose(played("5 12 6 11 8 3 1 steal", *story, players=2)) == {"pick 1 12"}
-    assert all_choose(played("12 12 6 11 2 3 1 steal", *story, players=2)) == {"pick 1 11"}
+    assert choices(played("5 12 6 11 8 3 1 steal", *story, players=2)) == {"pick 1 12"}
+    assert choices(played("12 12 6 11 2 3 1 steal", *story, players=2)) == {"pick 1 11"}
 
 
 def test_swap_busts_the_leader() -> None:
-    """Seat 1 holds 9 and 12: the own 9 for his 12 gives him a second 9. Both picks are made with that in mind."""
-    for name in RULES:
+    """Seat 1 holds 9 and 12: swapping a 9 for the 12 gives them a second 9. Both picks are made with that in mind."""
+    for name in ("count", "sum", "risk", "ev"):
         table = played("9 9 3 4 12 5 swap", *["draw"] * 4, "give 0", players=3)
         for _ in range(2):
             table.play(choice(table, name))
@@ -203,14 +109,14 @@ def test_swap_busts_the_leader() -> None:
 
 
 def test_swap_keeps_what_was_picked_first_in_mind() -> None:
-    """With the 12 of seat 2 for his 9 the leader would bust; but the 5 was picked, and for that his 12 is best."""
+    """The 12 of seat 2 for the 9 would bust the leader; but the 5 was picked, and for it the 12 of the leader is best."""
     table = played("2 9 12 4 12 5 swap", *["draw"] * 4, "give 0", "pick 2 5", players=3)
-    assert all_choose(table) == {"pick 1 12"}
+    assert choices(table) == {"pick 1 12"}
 
 
 def test_swap_dumps_the_zero() -> None:
-    """Zero goes to the leader, for his best card."""
-    for name in RULES:
+    """Zero goes to the leader in exchange for their best card."""
+    for name in ("count", "sum", "risk", "ev"):
         table = played("0 13 11 12 8 swap", "draw", "draw", "draw", "stay", "draw", "give 0", players=2)
         for _ in range(2):
             table.play(choice(table, name))
@@ -221,19 +127,19 @@ def test_swap_dumps_the_zero() -> None:
 
 def test_discard_takes_the_own_zero() -> None:
     table = played("0 3 12 4 11 5 discard", *["draw"] * 5, "give 0", players=2)
-    assert all_choose(table) == {"pick 0 0"}
+    assert choices(table) == {"pick 0 0"}
 
 
 def test_discard_takes_the_highest_of_the_leader() -> None:
-    """Seats 1 and 2 have stayed: the 12 of the leader, not the 13 of the one behind him, until he leads by earlier points."""
+    """Seats 1 and 2 have stayed: the 12 of the leader goes, not the 13 of seat 2, unless seat 2 leads by earlier points."""
     story = ["draw", "draw", "stay", "draw", "stay", "draw", "give 0"]
-    assert all_choose(played("5 12 13 6 9 2 discard", *story, players=3)) == {"pick 1 12"}
-    assert all_choose(played("5 12 13 6 9 2 discard", *story, players=3, totals=[0, 0, 50])) == {"pick 2 13"}
+    assert choices(played("5 12 13 6 9 2 discard", *story, players=3)) == {"pick 1 12"}
+    assert choices(played("5 12 13 6 9 2 discard", *story, players=3, totals=[0, 0, 50])) == {"pick 2 13"}
 
 
 def test_the_player_who_draws_steal_swap_or_discard_keeps_it() -> None:
     for card in ("steal", "swap", "discard"):
-        assert all_choose(played(f"5 12 6 9 {card}", "draw", "draw", "draw", players=2)) == {"give 0"}, card
+        assert choices(played(f"5 12 6 9 {card}", "draw", "draw", "draw", players=2)) == {"give 0"}, card
 
 
 # ---- the end of the match
@@ -241,25 +147,25 @@ def test_the_player_who_draws_steal_swap_or_discard_keeps_it() -> None:
 
 def test_banks_when_that_wins() -> None:
     """Seat 1 has stayed at 5; 13 + 8 = 21 reach the target, so nobody draws a third card."""
-    assert all_choose(played("13 5 8", "draw", "stay", players=2, target=21)) == {"stay"}
+    assert choices(played("13 5 8", "draw", "stay", players=2, target=21)) == {"stay"}
 
 
 def test_does_not_bank_one_point_short() -> None:
-    assert all_choose(played("4 5 3", "draw", "stay", players=2, target=8)) == {"draw"}
+    assert choices(played("4 5 3", "draw", "stay", players=2, target=8)) == {"draw"}
 
 
 def test_draws_while_another_can_bank_more() -> None:
     """At the target with 24, but seat 1 lies at 25: whoever is behind draws, even the player who stops at 20."""
     table = played("13 12 11 13 2", "draw", "draw", players=2, target=24)
-    assert all_choose(table) == {"draw"} == {choice(table, "sum", 20)}
+    assert choices(table) == {"draw"} == {choice(table, "sum", 20)}
     table.play("draw")  # 26
-    assert all_choose(table) == {"draw"}
+    assert choices(table) == {"draw"}
 
 
 def test_a_level_score_draws_if_that_rather_wins() -> None:
     """25 all and last to move: a share is worth as much as half a win, and three cards in four are good."""
     table = played("13 12 11 13 1", "draw", "draw", "draw", "stay", players=2, target=25)
-    assert all_choose(table) == {"draw"} == {choice(table, "sum", 20)}
+    assert choices(table) == {"draw"} == {choice(table, "sum", 20)}
 
 
 def test_a_level_score_is_shared_if_drawing_rather_loses() -> None:
@@ -267,12 +173,12 @@ def test_a_level_score_is_shared_if_drawing_rather_loses() -> None:
     story = ["draw", "stay", *["draw"] * 4]
     for total, best in ((53, "stay"), (52, "stay"), (54, "draw")):
         table = played("13 10 12 11 10 9 8", *story, players=2, target=60, totals=[0, total])
-        assert all_choose(table) == {best}, total
+        assert choices(table) == {best}, total
 
 
 def test_zero_must_draw() -> None:
-    """Seat 0 would win by staying, but with Zero he may not."""
-    assert all_choose(played("0 5 13", "draw", "stay", players=2, target=5)) == {"draw"}
+    """Seat 0 would win by staying, but Zero does not allow it."""
+    assert choices(played("0 5 13", "draw", "stay", players=2, target=5)) == {"draw"}
 
 
 # ---- Brutal: the 15 of a Flip 7
@@ -292,7 +198,7 @@ def test_zero_must_draw() -> None:
 def test_bonus_of_two(totals: list[int], best: str, why: str) -> None:
     table = played("1 13 2 3 4 5 6 7", "draw", "stay", *["draw"] * 5, players=2, brutal=True, totals=totals)
     assert table.state()["phase"] == "bonus"
-    assert all_choose(table) == {best}, why
+    assert choices(table) == {best}, why
 
 
 @pytest.mark.parametrize(
@@ -306,7 +212,7 @@ def test_bonus_of_two(totals: list[int], best: str, why: str) -> None:
 )
 def test_bonus_of_three(totals: list[int], best: str, why: str) -> None:
     table = played("1 13 9 2 3 4 5 6 7", "draw", "stay", "stay", *["draw"] * 5, players=3, brutal=True, totals=totals)
-    assert all_choose(table) == {best}, why
+    assert choices(table) == {best}, why
 
 
 # ---- draw or stay

@@ -1,4 +1,4 @@
-"""Honesty: ``redeal(seat)`` resamples what a seat cannot know; nothing that it sees or decides by changes."""
+"""Hidden information: ``redeal(seat)`` resamples what a seat cannot know and changes nothing that the seat sees."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ import pytest
 import card_envs
 from card_envs import Table
 from card_envs.players import Decisions
-from tests.helpers import CARDS_OF, GAMES, Options, label, play_on, some_options
+from tests import games
+from tests.helpers import GAMES, Options, label, play_on, some_options
 
 SETS = [(game, options) for game in GAMES for options in some_options(game)]
-HIDDEN = ("deck", "hands")  # what somebody may not see of state()
-POLICIES = [(game, policy.name) for game in GAMES for policy in card_envs.load_game(game).policies]
+HIDDEN = ("deck", "hands")  # keys of state() that not everybody may see
 
 
 @pytest.mark.parametrize(("game", "options"), SETS, ids=label)
 def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, seed: int) -> None:
     rng = random.Random(f"{seed} {options}")
-    table = card_envs.table(game, seed=seed, **options)
+    table, all_cards = card_envs.table(game, seed=seed, **options), games.load(game).all_cards
     changed: Counter[str] = Counter()
     for decision, _ in enumerate(play_on(table, rng, eager=0.5)):
         if decision % 5:
@@ -38,7 +38,7 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
                 assert other.action_mask().tobytes() == table.action_mask().tobytes(), story
             assert other.legal_actions(), story
             mine, its = table.state(), other.state()
-            assert CARDS_OF[game](mine) == CARDS_OF[game](its), story
+            assert all_cards(mine) == all_cards(its), story
             assert {key: its[key] for key in mine if key not in HIDDEN} == {
                 key: mine[key] for key in mine if key not in HIDDEN
             }, story
@@ -48,7 +48,9 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
                 assert its["hands"][seat] == mine["hands"][seat], story
                 assert [*map(len, its["hands"])] == [*map(len, mine["hands"])], story
                 hidden_of = {s: unknown(s, mine) for s in range(table.players) if s != seat}
-                most = len(unseen_by(seat, mine)) - 3  # with fewer left for the stock, the same hand comes again too often
+                most = (
+                    len(unseen_by(seat, mine)) - 3
+                )  # with fewer cards left for the stock, the same hand comes again too often
                 changed["hands"] += all(
                     its["hands"][s] != mine["hands"][s] for s, hand in hidden_of.items() if 3 < len(hand) < most
                 )
@@ -57,7 +59,7 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
             seed_again, again = rng.randrange(2**63), table.clone()
             other.redeal(seat, seed_again)
             again.redeal(seat, seed_again)
-            assert other.batch._states.tobytes() == again.batch._states.tobytes(), f"a trace of what was hidden: {story}"
+            assert other.matches.states.tobytes() == again.matches.states.tobytes(), f"a trace of what was hidden: {story}"
     assert changed["checked"] > 10
     hidden = [key for key in HIDDEN if key in table.state()]
     assert all(changed[key] > 0.8 * changed["checked"] for key in hidden), changed
@@ -65,12 +67,12 @@ def test_redeal_changes_nothing_that_the_seat_sees(game: str, options: Options, 
 
 @pytest.mark.parametrize("game", GAMES)
 def test_redeal_hides_the_shuffles_to_come(game: str, seed: int) -> None:
-    """A redealt table goes on with other decks than the true one, after the present deck too."""
+    """A redealt table goes on with other decks than the true one, also after the current deck."""
     table = card_envs.table(game, seed=seed)
     one, two = table.clone(), table.clone()
     one.redeal(0, 1)
     two.redeal(0, 2)
-    keys = {int(t._batch._states["key"][0]) for t in (table, one, two)}
+    keys = {int(t.matches.states["key"][0]) for t in (table, one, two)}
     assert len(keys) == 3
     again = table.clone()
     again.redeal(0, 1)
@@ -78,7 +80,7 @@ def test_redeal_hides_the_shuffles_to_come(game: str, seed: int) -> None:
 
 
 def limit(degrees: int) -> float:
-    """Of chi-square at 1 - 10^-4 (Wilson and Hilferty)."""
+    """The quantile of chi-square at 1 - 10^-4, by the approximation of Wilson and Hilferty."""
     return float(degrees * (1 - 2 / (9 * degrees) + 3.719 * (2 / (9 * degrees)) ** 0.5) ** 3)
 
 
@@ -96,7 +98,7 @@ def unseen_by(seat: int, state: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("game", GAMES)
 def test_redeal_reaches_every_order(game: str, seed: int) -> None:
-    """Both the next and the last card of a redealt deck are each unseen kind as often as there are such: chi-square."""
+    """By chi-square: the next and the last card of redealt decks are of each unseen kind in proportion to its number."""
     table = card_envs.table(game, seed=seed)
     for _, _ in zip(range(12), play_on(table, random.Random(seed), eager=0.5)):
         pass
@@ -107,12 +109,12 @@ def test_redeal_reaches_every_order(game: str, seed: int) -> None:
     kinds = np.array([unseen[card] for card in cards])
     there = kinds > 0
     expected = kinds / kinds.sum() * rows.size
-    first, last = int(rows._states["drawn"][0]), int(rows._states["deck_size"][0]) - 1
+    first, last = int(rows.matches.states["drawn"][0]), int(rows.matches.states["deck_size"][0]) - 1
     for place in (first, last):
-        counts = np.bincount(rows._states["deck"][:, place], minlength=len(cards))
+        counts = np.bincount(rows.matches.states["deck"][:, place], minlength=len(cards))
         assert not counts[~there].any()
-        found = ((counts - expected)[there] ** 2 / expected[there]).sum()
-        assert found < limit(int(there.sum()) - 1), f"place {place}, seed {seed}"
+        statistic = ((counts - expected)[there] ** 2 / expected[there]).sum()
+        assert statistic < limit(int(there.sum()) - 1), f"place {place}, seed {seed}"
 
 
 HANDS = [game for game in GAMES if "hands" in card_envs.table(game, seed=0).state()]
@@ -120,7 +122,7 @@ HANDS = [game for game in GAMES if "hands" in card_envs.table(game, seed=0).stat
 
 @pytest.mark.parametrize("game", HANDS)
 def test_redeal_spreads_unseen_cards_evenly(game: str, seed: int) -> None:
-    """Every unseen card lies in every other hand as often as the hand's size says, and every two cards together."""
+    """Every unseen card, and every pair of them, lies in another hand as often as the size of that hand says."""
     n = 6000
     table = card_envs.table(game, seed=seed)
     for _, _ in zip(range(25), play_on(table, random.Random(seed), eager=0.6)):
@@ -131,7 +133,7 @@ def test_redeal_spreads_unseen_cards_evenly(game: str, seed: int) -> None:
     u = len(unseen)
     holds = np.zeros((table.players, n, u))
     for row in range(n):
-        copy = Table.of_row(table.batch, 0, redeal=(seat, seed + row))
+        copy = Table.from_row(table.matches, 0, redeal=(seat, seed + row))
         for other, hand in enumerate(copy.state()["hands"]):
             if other != seat:
                 holds[other, row, [index[card] for card in hand if card in index]] = 1
@@ -140,9 +142,9 @@ def test_redeal_spreads_unseen_cards_evenly(game: str, seed: int) -> None:
             continue
         h = len(unknown(other, state))
         p, together = h / u, h * (h - 1) / (u * (u - 1))
-        # of n draws of h among u without replacement
-        found = ((holds[other].sum(axis=0) - n * p) ** 2).sum() / (n * p * (1 - p) * u / (u - 1))
-        assert found < limit(u - 1), f"hand of seat {other} seen from {seat}, seed {seed}"
+        # n draws of h cards among u without replacement
+        statistic = ((holds[other].sum(axis=0) - n * p) ** 2).sum() / (n * p * (1 - p) * u / (u - 1))
+        assert statistic < limit(u - 1), f"hand of seat {other} seen from {seat}, seed {seed}"
         pairs = (holds[other].T @ holds[other])[np.triu_indices(u, 1)]
         worst = np.abs(pairs - n * together).max() / (n * together * (1 - together)) ** 0.5
         assert worst < 5.5, f"two cards in the hand of seat {other} seen from {seat}, seed {seed}"
@@ -153,31 +155,11 @@ def test_a_searcher_s_tables_hold_what_its_seat_knows_and_not_the_true_hands(gam
     batch = card_envs.batch(game, 50, seed=seed)
     for _ in range(20):
         batch.step(batch.sample())
-    decisions = Decisions(batch, np.arange(batch.size))
+    decisions = Decisions(batch.matches, np.arange(batch.size))
     guessed = 0
     for row, copy in enumerate(decisions.tables()):
-        true, seat = Table.of_row(batch, row), int(batch.to_move[row])
+        true, seat = Table.from_row(batch.matches, row), int(batch.to_move[row])
         assert copy.view(seat) == true.view(seat)
         assert copy.observation(seat).tobytes() == true.observation(seat).tobytes()
         guessed += copy.state()["hands"] == true.state()["hands"]
     assert guessed < 5, f"{guessed} of {batch.size} copies hold the true hands, seed {seed}"
-
-
-@pytest.mark.parametrize(("game", "name"), POLICIES)
-def test_policies_decide_by_what_the_seat_may_know(game: str, name: str, seed: int) -> None:
-    policy = next(policy for policy in card_envs.load_game(game).policies if policy.name == name)
-    parameters = np.array([*policy.defaults.values()], np.float64)
-    for options in some_options(game):
-        batch = card_envs.batch(game, 200, seed=seed, **options)
-        for step in range(60):
-            chosen, again = np.full(batch.size, -1), np.full(batch.size, -1)
-            batch.choose(name, parameters, chosen)
-            assert batch.action_mask[np.arange(batch.size), chosen].all(), f"illegal: {name}, step {step}, {options}"
-            other = batch.clone()
-            other.redeal(other.to_move, step)
-            before = other._states.tobytes()
-            assert before != batch._states.tobytes()
-            other.choose(name, parameters, again)
-            np.testing.assert_array_equal(again, chosen, f"{name} peeks: step {step}, seed {seed}, {options}")
-            assert other._states.tobytes() == before, f"{name} writes into the state"
-            batch.step(batch.sample() if step % 2 else chosen)

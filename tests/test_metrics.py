@@ -13,9 +13,8 @@ import pytest
 
 import card_envs
 from card_envs import Table
-from card_envs.arena import bench, list_seed
-from card_envs.engine.compiled import loops_of
-from card_envs.engine.measures import DEALS, LOST, measures_of
+from card_envs.arena import derive_list_seed, run_benchmark
+from card_envs.engine.measures import DEALS, LOST, load_measures
 from card_envs.players import Decisions, resolve
 from card_envs.risk import review
 from tests.helpers import GAMES, play_on
@@ -27,7 +26,7 @@ Counts = list[Counter[str]]  # by seat
 
 
 def tell_flip7(reference: Any, counts: Counts) -> None:
-    """At the end of a round everybody's line is scored: how does he stand, and who has flipped 7?"""
+    """At the end of a round everybody's line is scored: how do they stand, and who has flipped 7?"""
     score = reference.score
 
     def noting(seat: int, flipper: int | None) -> int:
@@ -116,16 +115,16 @@ def tell_endings(table: Table, counts: Counts) -> None:
 class Counting:
     """What the game counts of a table's match: ``counts`` int64 [players, C] by seat."""
 
-    def __init__(self, table: Table, interpreted: bool = False) -> None:
-        self.batch = table.batch
-        self.loop = loops_of(table.game, not interpreted).count
+    def __init__(self, table: Table) -> None:
+        self.matches = table.matches
         self.finished = np.zeros(1, np.int64)
         self.all = np.zeros((1, table.players, len(table.game.count_names)), np.int64)
         self.names = table.game.count_names
 
     def before(self, action: int) -> None:
         """Of a match that is over it does not matter which."""
-        self.loop(self.batch._states, np.arange(1), np.array([action]), self.finished, self.all)
+        self.matches.actions[:] = action
+        self.matches.count(self.matches.rows, self.finished, self.all)
 
     def of(self, seat: int) -> dict[str, int]:
         return dict(zip(self.names, self.all[0, seat].tolist(), strict=True))
@@ -139,7 +138,7 @@ def test_counts_are_what_the_reference_tells(name: str, interpreted: bool, seed:
     for match in range(60):
         options = ADAPTERS[name].draw_options(rng)
         table = card_envs.table(name, seed=(seed, 7, match), interpreted=interpreted, **options)
-        reference, counting = follow(table), Counting(table, interpreted)
+        reference, counting = follow(table), Counting(table)
         told: Counts = [Counter() for _ in range(table.players)]
         TELL[name](reference, told)
         for action in play_on(table, rng, rng.choice([0.0, 0.5, 0.9])):
@@ -181,7 +180,7 @@ BY_HAND: dict[str, tuple[dict[str, float], dict[str, float]]] = {
 @pytest.mark.parametrize("name", GAMES)
 def test_figures_by_hand(name: str) -> None:
     counts, figures = BY_HAND[name]
-    measures = measures_of(card_envs.load_game(name))
+    measures = load_measures(card_envs.load_game(name))
     assert set(counts) == set(measures.names)
     arrays = {key: np.array([value, 2 * value], float) for key, value in counts.items()}
     assert {metric.name: metric.value(arrays)[0] for metric in measures.metrics} == pytest.approx(figures)
@@ -194,16 +193,16 @@ FIRM = {"flip7": ["count3", "sum26"], "pis_yedili": ["high", "full"], "rummy": [
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_benchmark_measures_the_matches_of_its_deals(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_benchmark_measures_the_matches_of_its_boards(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a table of three: one A in each seat among B, and one B among A. The same matches at tables, counted one by one."""
     monkeypatch.setattr("card_envs.arena.shard.APPRAISED", 2)
-    game, deals = card_envs.load_game(name), 5
+    game, boards = card_envs.load_game(name), 5
     a, b = FIRM[name]
-    report = bench(name, [a, b], tables=[3], matches=3 * deals, seed=seed)
+    report = run_benchmark(name, [a, b], tables=[3], matches=3 * boards, seed=seed)
     total: dict[str, Counter[str]] = {a: Counter(), b: Counter()}
-    for deal in range(deals):
+    for board in range(boards):
         for seating in ([a, b, b], [b, a, b], [b, b, a], [b, a, a], [a, b, a], [a, a, b]):
-            table = card_envs.table(name, seed=(list_seed("report", seed), deal, 0), players=3)
+            table = card_envs.table(name, seed=(derive_list_seed("report", seed), board, 0), players=3)
             players, counting = [resolve(spec, game) for spec in seating], Counting(table)
             while table.to_move is not None:
                 [action] = players[table.to_move].act(Decisions.at(table))
@@ -212,12 +211,12 @@ def test_a_benchmark_measures_the_matches_of_its_deals(name: str, seed: int, mon
             counting.before(0)
             for seat, player in enumerate(seating):
                 total[player].update(counting.of(seat))
-                if name == "flip7" and deal < 2:
+                if name == "flip7" and board < 2:
                     lost = sum(decision.loss for decision in review(table) if decision.seat == seat)
                     total[player].update({LOST: round(1e6 * lost), DEALS: len(table.deals)})
     for row in report["results"]["league"]:
         mine = {key: np.float64(value) for key, value in total[row["player"]].items()}
-        for metric in measures_of(game).metrics:
+        for metric in load_measures(game).metrics:
             figure = row["metrics"][metric.name]
             story = f"seed {seed}: {row['player']}, {metric.name}"
             assert figure["value"] == pytest.approx(metric.value(mine), abs=2e-5), story

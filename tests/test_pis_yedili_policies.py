@@ -1,85 +1,15 @@
-"""The built-in players of Pis Yedili: legal and honest everywhere, and each rule of theirs as a story with a given hand."""
+"""The built-in players of Pis Yedili: each rule of theirs as a story with a given hand."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-import numpy as np
-import pytest
-
 import card_envs
 from card_envs import Table
-from card_envs.arena import estimate, play_matches
-from card_envs.engine.game import OptionValue
-from card_envs.engine.rows import row_class
+from card_envs.engine.rows import open_row
 from card_envs.games.deck import CARDS, SUITS
 from card_envs.games.pis_yedili.text import check
+from tests.helpers import choice, choices
 
 PIS = card_envs.load_game("pis_yedili")
-DEFAULTS = {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in PIS.policies}
-RULES = [name for name in DEFAULTS if name != "random"]
-
-
-# ---- everywhere
-
-
-@pytest.mark.parametrize("players", PIS.players)
-def test_legal_and_honest_at_mixed_tables(players: int, seed: int) -> None:
-    """At every decision of tables where all policies play, each of them answers legally, and the same after a redeal."""
-    size, asked = 20, Counter[str]()
-    for keeps in (False, True):
-        for lap in (False, True):
-            for deals in (1, 4):
-                options: dict[str, OptionValue] = {"penalty_keeps_turn": keeps, "club_lap": lap, "deals": deals}
-                batch = card_envs.batch("pis_yedili", size, seed=seed, players=players, **options)
-                for step in range(150):
-                    story = f"seed {seed}, step {step}, players {players}, {options}"
-                    chosen = np.full((len(DEFAULTS), size), -1)
-                    hidden = batch.clone()
-                    hidden.redeal(hidden.to_move, step)
-                    before = hidden._states.tobytes()
-                    for choice, (name, parameters) in zip(chosen, DEFAULTS.items(), strict=True):
-                        again = np.full(size, -1)
-                        batch.choose(name, parameters, choice)
-                        hidden.choose(name, parameters, again)
-                        assert batch.action_mask[np.arange(size), choice].all(), f"illegal: {name}, {story}"
-                        np.testing.assert_array_equal(again, choice, f"{name} peeks: {story}")
-                    assert hidden._states.tobytes() == before, f"a policy writes into the state: {story}"
-                    for state in batch._states:
-                        asked[PIS.phases[state["phase"]]] += 1
-                    batch.step(chosen[(batch.to_move + np.arange(size)) % len(DEFAULTS), np.arange(size)])
-    for phase in PIS.phases[:-1]:
-        assert asked[phase], f"never asked: {phase}, seed {seed}"
-
-
-@pytest.mark.parametrize("players", [2, 4, 6])
-def test_interpreted_is_compiled(players: int, seed: int) -> None:
-    for keeps, lap in ((False, False), (True, True)):
-        options: dict[str, OptionValue] = {"players": players, "penalty_keeps_turn": keeps, "club_lap": lap}
-        one = card_envs.batch("pis_yedili", 3, seed=seed, **options)
-        two = card_envs.batch("pis_yedili", 3, seed=seed, interpreted=True, **options)
-        for step in range(80):
-            chosen = np.full((len(DEFAULTS), 3), -1)
-            for choice, (name, parameters) in zip(chosen, DEFAULTS.items(), strict=True):
-                again = np.full(3, -1)
-                one.choose(name, parameters, choice)
-                two.choose(name, parameters, again)
-                np.testing.assert_array_equal(again, choice, f"{name}, seed {seed}, step {step}, {options}")
-            actions = chosen[step % len(DEFAULTS)]
-            one.step(actions)
-            two.step(actions)
-
-
-@pytest.mark.parametrize("players", [2, 4, 6])
-@pytest.mark.parametrize("rival", [name for name in DEFAULTS if name != "best"])
-def test_best_is_best(players: int, rival: str, seed: int) -> None:
-    """One among the rival's kind, in every seat of every deal: above its fair share by three standard errors at least."""
-    played = play_matches(PIS, ["best", *[rival] * (players - 1)], 6000 // players, seed=seed)
-    share = estimate(played.shares[:, :, 0].mean(axis=1))
-    assert share.mean - 3 / 1.96 * (share.mean - share.low) > 1 / players, f"{rival}: {share}, seed {seed}"
-
-
-# ---- stories
 
 
 def cards(names: str) -> list[int]:
@@ -106,7 +36,7 @@ def position(
     hidden = sum(others) + stock
     pile += free[: len(free) - hidden] + last
     free = free[len(free) - hidden :]
-    state = table._batch._states[0]
+    state = table.matches.states[0]
     hands, start = [mine], 0
     for size in others:
         hands.append(free[start : start + size])
@@ -119,38 +49,22 @@ def position(
     state["phase"], state["sevens"], state["lap"], state["to_move"] = PIS.phases.index(phase), sevens, phase == "lead", 0
     state["drawn"] = 52 - stock
     state["deck"] = [*range(52 - stock), *free[start:]]
-    assert check(row_class(PIS.state_dtype)(table._batch._states, 0)) is None  # type: ignore[call-arg]
-    table._batch.look()
+    assert check(open_row(table.matches.states)) is None
+    table.matches.refresh()
     return table
-
-
-def choice(table: Table, name: str = "best", **changed: float) -> str:
-    """What a built-in player would do here, with other parameters if given."""
-    names = [*next(policy for policy in PIS.policies if policy.name == name).defaults]
-    values = DEFAULTS[name].copy()
-    for parameter, value in changed.items():
-        values[names.index(parameter)] = value
-    actions = np.full(1, -1)
-    table._batch.choose(name, values, actions)
-    return table.action_string(int(actions[0]))
-
-
-def all_choose(table: Table) -> set[str]:
-    """What the four that are not random would do: where it is no matter of taste they agree."""
-    return {choice(table, name) for name in RULES}
 
 
 def test_the_last_card_is_played() -> None:
     for last in ("7h", "Jc", "Ah", "4h"):
-        assert all_choose(position(last, "5h", 3, 6)) == {f"play {last}"}, last
+        assert choices(position(last, "5h", 3, 6)) == {f"play {last}"}, last
 
 
 def test_who_can_do_but_one_thing_does_it() -> None:
     """Nothing fits: draw; after a draw pass; open sevens without a seven: take."""
-    assert all_choose(position("4c 9d", "5h", 3)) == {"draw"}
-    assert all_choose(position("4c 9d", "5h", 3, phase="drawn")) == {"pass"}
-    assert all_choose(position("4c 9d", "7h", 3, phase="sevens", sevens=1)) == {"take"}
-    assert all_choose(position("4d 9d", "Ah", 3, phase="ace")) == {"pass"}
+    assert choices(position("4c 9d", "5h", 3)) == {"draw"}
+    assert choices(position("4c 9d", "5h", 3, phase="drawn")) == {"pass"}
+    assert choices(position("4c 9d", "7h", 3, phase="sevens", sevens=1)) == {"take"}
+    assert choices(position("4d 9d", "Ah", 3, phase="ace")) == {"pass"}
 
 
 def test_high_sheds_the_dearest() -> None:
@@ -179,7 +93,7 @@ def test_full_plays_what_the_rest_can_follow() -> None:
 
 
 def test_full_stops_a_next_player_with_two_cards() -> None:
-    """A 7 in danger, else not; an 8 skips him; a 10 turns to the other neighbour only if he holds more."""
+    """A 7 is played in danger only; an 8 skips that player; a 10 turns to the other neighbour only if they hold more."""
     assert [choice(position("7h 4h 4c 4d", "5h", n, 5), "full") for n in (2, 3)] == ["play 7h", "play 4h"]
     assert [choice(position("8h 4h 4c 4d", "5h", n, 5), "full") for n in (2, 3)] == ["play 8h", "play 4h"]
     assert [choice(position("Th 4h 4c 4d", "5h", 2, 5, n), "full") for n in (5, 2)] == ["play Th", "play 4h"]

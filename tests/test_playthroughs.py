@@ -1,4 +1,4 @@
-"""The transcripts of tests/playthroughs/ are what the package plays today, to the letter."""
+"""The transcripts of tests/playthroughs/ are exactly what the package plays today."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_playthrough(playthrough: Playthrough) -> None:
     played = transcript(playthrough).splitlines()
     for number, (old, new) in enumerate(zip(kept, played), 1):
         assert new == old, (
-            f"{playthrough.file}, line {number}: behaviour has changed. If it was meant: a new version of the game, and"
+            f"{playthrough.file}, line {number}: behaviour has changed. If that was intended, the game needs a new version and"
             " python -m tests.playthroughs"
         )
     assert len(played) == len(kept)

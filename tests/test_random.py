@@ -1,4 +1,4 @@
-"""The random streams: known answers, exactness, uniformity (chi-square, limits at 1 - 10^-4, fixed seeds)."""
+"""The random streams: known answers, agreement with plain Python, uniformity by chi-square at 1 - 10^-4 with fixed seeds."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from card_envs.engine import random as engine
-from tests import helpers
+from tests.reference import streams
 
 U64 = np.uint64
-# uint64 arithmetic wraps by intent
+# uint64 arithmetic wraps around on purpose
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
 
 
@@ -27,8 +27,8 @@ def test_splitmix64_known_answers() -> None:
     ]  # fmt: skip
     state, engine_out, plain_out = 1234567, [], []
     for _ in published:
-        state = (state + helpers.GOLDEN) % 2**64
-        plain_out.append(helpers.mix(state))
+        state = (state + streams.GOLDEN) % 2**64
+        plain_out.append(streams.mix(state))
         engine_out.append(int(engine.mix(U64(state))))
     assert plain_out == published
     assert engine_out == published
@@ -38,7 +38,7 @@ def test_splitmix64_known_answers() -> None:
 def test_below_equals_plain_python(n: int) -> None:
     plain, ours = 99, U64(99)
     for _ in range(200):
-        expected, plain = helpers.below(plain, n)
+        expected, plain = streams.below(plain, n)
         value, ours = engine.below(ours, n)
         assert (int(value), int(ours)) == (expected, plain)
         assert 0 <= value < n
@@ -51,7 +51,7 @@ def test_below_rejects_what_would_be_biased() -> None:
     for _ in range(draws):
         before = int(state)
         value, state = engine.below(state, n)
-        steps += (int(state) - before) * pow(helpers.GOLDEN, -1, 2**64) % 2**64
+        steps += (int(state) - before) * pow(streams.GOLDEN, -1, 2**64) % 2**64
         even += int(value) % 2 == 0
     assert abs(steps / draws - 2.0) < 0.15
     assert abs(even - draws / 2) < 4 * (draws / 4) ** 0.5
@@ -90,18 +90,18 @@ def test_shuffle_touches_only_its_part() -> None:
 def test_keys_and_shuffles_equal_plain_python() -> None:
     for seed, row, match in [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1), (2**63 - 1, 4095, 10**6)]:
         key = engine.stream(engine.match_key(seed, row, match), engine.DECK)
-        plain = helpers.stream(helpers.match_key(seed, row, match), 0)
+        plain = streams.stream(streams.match_key(seed, row, match), 0)
         assert int(key) == plain
         for number in (0, 1, 17):
             cards = list(range(108))
             engine.shuffle(cards, 0, 108, key, number)
-            assert cards == helpers.shuffled(list(range(108)), plain, number)  # type: ignore[arg-type]
+            assert cards == streams.shuffled(list(range(108)), plain, number)
 
 
 def test_streams_differ() -> None:
     """Neighbouring identities, streams and numbers give different keys."""
-    keys = [helpers.match_key(s, r, m) for s in range(12) for r in range(12) for m in range(12)]
-    keys += [helpers.stream(key, number) for key in keys[:100] for number in range(14)]
+    keys = [streams.match_key(s, r, m) for s in range(12) for r in range(12) for m in range(12)]
+    keys += [streams.stream(key, number) for key in keys[:100] for number in range(14)]
     assert len(set(keys)) == len(keys)
 
 
@@ -117,13 +117,13 @@ def test_nth_and_random_legal_equal_numpy() -> None:
             assert [engine.nth_legal(words, n) for n in range(len(legal))] == legal.tolist()
             assert engine.nth_legal(words, len(legal)) == -1
             key = int(rng.integers(2**63))
-            assert engine.random_legal(words, U64(key)) == legal[helpers.below(key, len(legal))[0]]
+            assert engine.random_legal(words, U64(key)) == legal[streams.below(key, len(legal))[0]]
 
 
 def test_random_legal_is_uniform() -> None:
     mask = np.zeros(64, np.int8)
     legal = [0, 3, 7, 8, 9, 31, 62]
     mask[legal] = 1
-    counts = Counter(int(engine.random_legal(mask.view(U64), U64(helpers.stream(8, i)))) for i in range(14_000))
+    counts = Counter(int(engine.random_legal(mask.view(U64), U64(streams.stream(8, i)))) for i in range(14_000))
     assert sorted(counts) == legal
     assert chi_square(list(counts.values()), 2000) < 27.9, counts  # 6 degrees of freedom

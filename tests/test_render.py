@@ -1,7 +1,4 @@
-"""The picture of a table: its data, its text, its SVG, its pixels.
-
-``python -m tests.test_render`` draws the README's picture again.
-"""
+"""Pictures of a table as data, text, SVG and pixels, mostly with tables of Flip 7."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,24 +18,15 @@ from card_envs import Table
 from card_envs.engine.picture import BACK, WIDTH, Card, Picture, Seat, Zone
 from card_envs.games.deck import RED
 from card_envs.render import svg, to_rgb, to_svg
+from tests.helpers import GAMES
+from tests.pictures import FOLDER, table_in_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
-README_PICTURE = Path(__file__).parents[1] / ".github" / "flip7.svg"
 TABLES = [(players, brutal) for players in range(2, 13) for brutal in (False, True)]
 
 
-def readme_table() -> Table:
-    """The table in the README's picture: 78 actions by a plain rule, up to six cards, then the last legal action."""
-    table = card_envs.table("flip7", players=4, seed=1810)
-    for _ in range(78):
-        legal = table.legal_actions()
-        short = len(table.state()["lines"][table.to_move]) < 6
-        table.play("draw" if legal[0] == "draw" and short else legal[-1])
-    return table
-
-
 def play(seed: int, deals: int = 3, **options: Any) -> Iterator[Table]:
-    """A table at every decision of the first deals of a random match that is keen on drawing."""
+    """Yield a table at every decision of the first deals of a random match in which cards are drawn often."""
     rng = random.Random(seed)
     table = card_envs.table("flip7", seed=seed, **options)
     while not table.is_over and table.state()["deal"] <= deals:
@@ -49,12 +36,8 @@ def play(seed: int, deals: int = 3, **options: Any) -> Iterator[Table]:
     yield table
 
 
-def cards_of(seat: Seat) -> Counter[str]:
-    return Counter(card.name for card in seat.cards)
-
-
 def texts(document: str) -> list[str]:
-    """All that an SVG document says, words of cards and their names included."""
+    """All texts and titles of an SVG document."""
     root = ET.fromstring(document.encode())
     return [element.text or "" for element in root.iter() if element.tag in (SVG + "text", SVG + "title")]
 
@@ -62,37 +45,9 @@ def texts(document: str) -> list[str]:
 # ---- the data
 
 
-@pytest.mark.parametrize(("players", "brutal"), TABLES)
-def test_a_picture_holds_the_whole_table_at_every_step(players: int, brutal: bool) -> None:
-    seed = 100 * players + brutal
-    for table in play(seed, players=players, brutal=brutal):
-        state, where = table.state(), f"seed {seed} after {table.actions}"
-        picture = table.game.picture(state)
-        assert [seat.total for seat in picture.seats] == state["totals"], where
-        assert f"phase {state['phase']}" in picture.facts, where
-        for number, seat in enumerate(picture.seats):
-            assert cards_of(seat) == Counter(state["lines"][number] + state["void"][number]), where
-            assert Counter(card.name for card in seat.cards if card.out) == Counter(state["void"][number]), where
-            badges = {badge.text for badge in seat.badges}
-            assert ("dealer" in badges) == (number == state["dealer"]), where
-            assert ("undealt" in badges) == (number in state["undealt"]), where
-            assert (state["status"][number] in badges) == (not state["over"]), where
-            assert seat.marked == (number == state["to_move"] or number in state["winners"]), where
-        marked = [[n, card.name] for n, seat in enumerate(picture.seats) for card in seat.cards if card.marked]
-        assert marked == ([state["picked"]] if state["picked"] else []), where
-        deck, discard, *in_play = picture.zones
-        assert (deck.size, discard.size) == (len(state["deck"]), len(state["discard"])), where
-        assert sum((Counter({card.name: card.count}) for card in discard.cards), Counter()) == Counter(state["discard"])
-        waiting = [name for action in state["open"] for name in (action["card"], *action["queue"])]
-        given = [state["resolving"]] if state["phase"] == "give" else []
-        assert Counter(card.name for zone in in_play for card in zone.cards) == Counter(waiting + given), where
-        if not state["over"]:
-            assert picture.decision.startswith(f"seat {state['to_move']} to move: "), where
-
-
 @pytest.mark.parametrize("brutal", [False, True])
 def test_the_note_is_what_the_line_would_score_f39_f31_f41(brutal: bool) -> None:
-    """Against the observation's field, which the compiled rules fill."""
+    """It is compared with a field of the observation, which the compiled rules fill."""
     for seed in range(8):
         for table in play(seed, players=5, brutal=brutal):
             if table.is_over:
@@ -220,11 +175,11 @@ def test_pixels_have_one_shape_through_a_match_and_show_each_change(players: int
         assert (frame != following).any()
     height, width, channels = frames[0].shape
     assert (width, channels) == (svg.WIDTH, 3)
-    assert height % 2 == 0  # video encoders want it so
+    assert height % 2 == 0  # video encoders need an even height
 
 
 def test_pixels_show_text_without_any_font_of_the_machine() -> None:
-    """A word alone makes the difference, and system fonts are never asked."""
+    """Two pictures that differ in a single word differ in their pixels, and no font of the system is used."""
     seat = Seat("seat 0", (), (), "", 0)
     one, other = (Picture("title", (), (seat,), (), decision) for decision in ("it is decided", "it is not decided"))
     assert (to_rgb(one) != to_rgb(other)).sum() > 100
@@ -236,7 +191,7 @@ def test_a_french_card_shows_rank_and_suit_and_a_pile_its_top() -> None:
     pile = Zone("pile", size=3, top=queen)
     root = ET.fromstring(to_svg(Picture("cards", (), (seat,), (pile,), "")).encode())
     assert [path.get("fill") for path in root.iter(SVG + "path")] == ["#b9281f"] * 2
-    assert "♥" not in [text.text for text in root.iter(SVG + "text")]  # few fonts have it
+    assert "♥" not in [text.text for text in root.iter(SVG + "text")]  # few fonts have this character
     assert "3 cards, top Qh" in str(Picture("cards", (), (seat,), (pile,), ""))
 
 
@@ -246,11 +201,7 @@ def test_a_missing_library_is_named_with_the_extra(monkeypatch: pytest.MonkeyPat
         to_svg(Picture("title", (), (Seat("seat 0", (), (), "", 0),), (), ""))
 
 
-def test_the_readme_picture_is_up_to_date() -> None:
-    table = readme_table()
-    assert texts(README_PICTURE.read_text(encoding="utf-8")) == texts(to_svg(table.game.picture(table.state())))
-
-
-if __name__ == "__main__":
-    README_PICTURE.parent.mkdir(exist_ok=True)
-    README_PICTURE.write_text(to_svg(readme_table().game.picture(readme_table().state())) + "\n", encoding="utf-8")
+@pytest.mark.parametrize("game", GAMES)
+def test_the_picture_in_the_readme_is_up_to_date(game: str) -> None:
+    drawn = (FOLDER / f"{game}.svg").read_text(encoding="utf-8")
+    assert texts(drawn) == texts(to_svg(table_in_picture(game).picture())), "python -m tests.pictures"

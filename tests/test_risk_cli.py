@@ -99,6 +99,8 @@ def test_frontiers_with_pictures(folder: Path) -> None:
     assert all(row["below"] >= 0.0 for row in found["rows"])
     assert found["real"][0]["rounds"] == 50
     assert "cvar50" in run("frontier", "--cvar", "0.5")
+    rows = list(csv.DictReader(io.StringIO(run("frontier", "--model", "base", "--cvar", "0.3", "--csv"))))
+    assert all(float(row["cvar30"]) >= 0.0 for row in rows)  # the rules beside the frontier too
 
 
 def test_race(folder: Path) -> None:
@@ -142,6 +144,9 @@ def test_advise_as_cards_fall() -> None:
     assert answer["advice"]["advice"] == "draw"
     assert answer["seats"][0]["line"] == ["2", "3"]
     assert "advice" in run("advise", "--csv", text="0 2 3\n")
+    rows = list(csv.DictReader(io.StringIO(run("advise", "--csv", text="0 2 2\n"))))
+    assert [row["status"] for row in rows] == ["busted", "active"]
+    assert [row["bust"] for row in rows] == ["", "0.0"]
 
 
 @pytest.mark.parametrize(

@@ -10,12 +10,12 @@ import pytest
 import card_envs
 from card_envs import risk
 from card_envs.games.flip7.state import CARDS, COPIES
-from card_envs.risk.advise import Counter
+from card_envs.risk.advisor import Advisor
 from tests.risk_helpers import UNLUCKY
 
 
 def test_next_card_by_hand() -> None:
-    found = risk.odds(risk.position_of("3 9 12 lucky13", "12 12 5"), 1)
+    found = risk.compute_odds(risk.parse_position("3 9 12 lucky13", "12 12 5"), 1)
     # left of the values held: 2 threes, 8 nines, 9 twelves; Lucky 13 alone lets a 13 in
     assert (found.cards, found.numbers) == (101, 85)
     assert found.bust == (2 + 8 + 9) / 101
@@ -24,20 +24,20 @@ def test_next_card_by_hand() -> None:
 
 
 def test_pair_of_13s_busts_on_the_third() -> None:
-    assert risk.odds(risk.position_of("13 lucky13"), 1).bust == 11 / 106
+    assert risk.compute_odds(risk.parse_position("13 lucky13"), 1).bust == 11 / 106
 
 
 def test_unlucky_7_busts_on_a_7_and_never_by_itself() -> None:
-    assert risk.odds(risk.position_of("unlucky7"), 1).bust == 6 / 107
-    assert risk.odds(risk.position_of("7"), 1).bust == 5 / 107
+    assert risk.compute_odds(risk.parse_position("unlucky7"), 1).bust == 6 / 107
+    assert risk.compute_odds(risk.parse_position("7"), 1).bust == 5 / 107
 
 
 def test_zero_cannot_double() -> None:
-    assert risk.odds(risk.position_of("0"), 1).bust == 0.0
+    assert risk.compute_odds(risk.parse_position("0"), 1).bust == 0.0
 
 
 def test_seven_cards_are_over() -> None:
-    found = risk.odds(risk.position_of("1 2 3 4 5 6 8"))
+    found = risk.compute_odds(risk.parse_position("1 2 3 4 5 6 8"))
     assert (found.bust, found.draws, found.score) == (0.0, (), 29 + 15)
 
 
@@ -71,7 +71,7 @@ def test_forced_draws_agree_with_all_orders(number: int, seed: int) -> None:
         if not ended and 0 not in have:
             points += sum({14: 13, 15: 7}.get(c, c) for c in have)
     position = risk.Position(sum(1 << card for card in held), counts, (0,) * 27)
-    found = risk.odds(position, draws).draws[-1]
+    found = risk.compute_odds(position, draws).draws[-1]
     about = f"seed {seed}: line {held}, deck {deck}"
     assert found.bust == pytest.approx(busts / len(orders), abs=1e-12), about
     assert found.flip7 == pytest.approx(flips / len(orders), abs=1e-12), about
@@ -90,10 +90,10 @@ def test_every_seat_of_a_table_as_the_engine_counts(seed: int) -> None:
                 break
             if not table.state()["open"]:
                 observation = table.observation(0)
-                for seat, (status, position) in enumerate(risk.positions_of(table)):
+                for seat, (status, position) in enumerate(risk.read_positions(table)):
                     if status != "busted":
                         looked += 1
-                        found = risk.odds(position, 1)
+                        found = risk.compute_odds(position, 1)
                         assert found.bust == pytest.approx(observation[field.slice][seat], abs=1e-6), f"seed {seed}"
                         assert found.score == pytest.approx(observation[score.slice][seat] * score.scale, abs=1e-4)
             table.play(rng.choice(table.legal_actions()))
@@ -102,25 +102,31 @@ def test_every_seat_of_a_table_as_the_engine_counts(seed: int) -> None:
 
 def test_reshuffle_the_discard_pile_follows_an_empty_deck() -> None:
     position = risk.Position(1 << 5, (0,) * 27, tuple(3 if kind == 5 else 1 if kind == 9 else 0 for kind in range(27)))
-    assert risk.odds(position, 1).bust == 3 / 4
+    assert risk.compute_odds(position, 1).bust == 3 / 4
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: risk.position_of("3", "3 3 3"), "card '3': the deck has 3 of it, and line and gone together name it 4 times"),
-        (lambda: risk.position_of("12", "0 0"), "card '0': the deck has 1 of it"),
-        (lambda: risk.position_of("3 3"), "a second 3 busts"),
-        (lambda: risk.position_of("7 unlucky7"), "never lie together"),
-        (lambda: risk.position_of("5 swap"), "swap is an action"),
-        (lambda: risk.position_of("1 2 3 4 5 6 8 9"), "more than seven number cards"),
-        (lambda: risk.position_of("14"), "unknown card '14'"),
-        (lambda: risk.position_of("3", "12:-1"), "'-1' is no count; allowed is a whole number from 0"),
-        (lambda: risk.position_of("3", counts=[-1, *COPIES[1:]]), "count of '0' = -1: allowed is a whole number from 0 to 1"),
-        (lambda: risk.position_of("3", counts=COPIES), "count of '3' = 3: allowed is a whole number from 0 to 2"),
-        (lambda: risk.position_of("3", counts=[1]), "1 counts are given"),
-        (lambda: risk.odds(risk.position_of("3"), 0), "draws = 0"),
-        (lambda: risk.positions_of(card_envs.table("pis_yedili", seed=1)), "bust risk is of flip7"),
+        (
+            lambda: risk.parse_position("3", "3 3 3"),
+            "card '3': the deck has 3 of it, and line and gone together name it 4 times",
+        ),
+        (lambda: risk.parse_position("12", "0 0"), "card '0': the deck has 1 of it"),
+        (lambda: risk.parse_position("3 3"), "a second 3 busts"),
+        (lambda: risk.parse_position("7 unlucky7"), "never lie together"),
+        (lambda: risk.parse_position("5 swap"), "swap is an action"),
+        (lambda: risk.parse_position("1 2 3 4 5 6 8 9"), "more than seven number cards"),
+        (lambda: risk.parse_position("14"), "unknown card '14'"),
+        (lambda: risk.parse_position("3", "12:-1"), "'-1' is no count; allowed is a whole number from 0"),
+        (
+            lambda: risk.parse_position("3", counts=[-1, *COPIES[1:]]),
+            "count of '0' = -1: allowed is a whole number from 0 to 1",
+        ),
+        (lambda: risk.parse_position("3", counts=COPIES), "count of '3' = 3: allowed is a whole number from 0 to 2"),
+        (lambda: risk.parse_position("3", counts=[1]), "1 counts are given"),
+        (lambda: risk.compute_odds(risk.parse_position("3"), 0), "draws = 0"),
+        (lambda: risk.read_positions(card_envs.table("pis_yedili", seed=1)), "bust risk is of flip7"),
     ],
 )
 def test_bad_input_is_one_clear_line(call, message) -> None:  # type: ignore[no-untyped-def]
@@ -130,35 +136,45 @@ def test_bad_input_is_one_clear_line(call, message) -> None:  # type: ignore[no-
 
 
 def test_counts_can_be_typed() -> None:
-    position = risk.position_of("3", "12:2 5")
+    position = risk.parse_position("3", "12:2 5")
     assert [position.deck[CARDS.index(name)] for name in ("3", "5", "12")] == [2, 4, 10]
 
 
 # ---- the advisor
 
 
-def _counter(*words: str) -> Counter:
-    counter = Counter(3)
+def _advisor(*words: str) -> Advisor:
+    advisor = Advisor(3)
     for text in words:
-        counter.tell(text)
-    return counter
+        advisor.tell(text)
+    return advisor
 
 
 def test_advisor_counts_all_that_fell() -> None:
-    counter = _counter("0 12 13", "1 5 5", "gone swap", "2 3", "stay 2")
-    assert counter.status == ["active", "busted", "stayed"]
-    assert sum(counter.position(0).deck) == 108 - 6
-    counter.tell("round 25 0 3")
-    assert (counter.totals, counter.lines, counter.status) == ([25, 0, 3], [[], [], []], ["active"] * 3)
-    assert sum(counter.position(0).deck) == 108 - 6  # they lie in the discard pile
-    counter.tell("shuffle")
-    assert sum(counter.position(0).deck) == 108
+    advisor = _advisor("0 12 13", "1 5 5", "gone swap", "2 3", "stay 2")
+    assert advisor.status == ["active", "busted", "stayed"]
+    assert sum(advisor.position(0).deck) == 108 - 6
+    advisor.tell("round 25 0 3")
+    assert (advisor.totals, advisor.lines, advisor.status) == ([25, 0, 3], [[], [], []], ["active"] * 3)
+    assert sum(advisor.position(0).deck) == 108 - 6  # they lie in the discard pile
+    advisor.tell("shuffle")
+    assert sum(advisor.position(0).deck) == 108
+
+
+def test_advisor_takes_a_7_beside_unlucky_7_as_a_bust_and_an_action_as_an_error() -> None:
+    advisor = _advisor("0 unlucky7", "1 13", "1 lucky13")
+    assert advisor.status == ["active"] * 3
+    with pytest.raises(ValueError, match="swap is an action"):
+        advisor.tell("0 swap")
+    for text in ("0 7", "1 13"):
+        advisor.tell(text)
+    assert advisor.status == ["busted", "busted", "active"]
 
 
 def test_advisor_wipes_and_takes_away() -> None:
-    counter = _counter("0 12 13 -4", "0 unlucky7", "0 5", "- 0 5")
-    assert counter.lines[0] == ["unlucky7"]
-    assert sorted(counter.discard) == ["-4", "12", "13", "5"]
+    advisor = _advisor("0 12 13 -4", "0 unlucky7", "0 5", "- 0 5")
+    assert advisor.lines[0] == ["unlucky7"]
+    assert sorted(advisor.discard) == ["-4", "12", "13", "5"]
 
 
 @pytest.mark.parametrize(
@@ -171,11 +187,12 @@ def test_advisor_wipes_and_takes_away() -> None:
         ("- 0 12", "12 does not lie in the line of seat 0"),
         ("totals 1 2", "expected are 3 whole numbers"),
         ("gone 1 1", "the deck has 1 of it"),
+        ("0 swap", "swap is an action"),
     ],
 )
 def test_advisor_refuses_and_nothing_changes(text: str, message: str) -> None:
-    counter = _counter("0 3")
-    before = repr(counter)
+    advisor = _advisor("0 3")
+    before = repr(advisor)
     with pytest.raises(ValueError, match=message):
-        counter.tell(text)
-    assert repr(counter) == before
+        advisor.tell(text)
+    assert repr(advisor) == before

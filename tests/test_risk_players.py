@@ -9,11 +9,11 @@ import pytest
 
 import card_envs
 from card_envs import risk
-from card_envs.arena import duel, play_matches
+from card_envs.arena import play_duel
 from card_envs.games.flip7 import GAME
 from card_envs.players import Decisions, resolve
-from card_envs.risk.model import View
-from card_envs.risk.players import decided
+from card_envs.risk.players import find_decided
+from card_envs.risk.tables import View
 from tests.risk_helpers import cache_folder
 
 SPECS = ("exact", "racer", "racer(live=True)")
@@ -40,8 +40,8 @@ def _answer(spec: str, table: card_envs.Table) -> str:
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("players", [2, 4])
 def test_players_play_whole_matches(spec: str, players: int, seed: int) -> None:
-    played = play_matches("flip7", [spec, *["random"] * (players - 1)], 20, seed=seed)
-    assert played.shares[:, :, 0].mean() > 1.2 / players, f"seed {seed}"
+    result = play_duel("flip7", spec, "random", players=players, matches=20 * players, board_list="train", seed=seed)
+    assert result.share.mean > 1.2 / players, f"seed {seed}"
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -51,16 +51,16 @@ def test_players_do_not_see_what_is_hidden(spec: str, seed: int) -> None:
         batch.step(batch.sample())
     player = resolve(spec, GAME, batch.options)
     rows = np.arange(200)
-    before = player.act(Decisions(batch, rows))
+    before = player.act(Decisions(batch.matches, rows))
     batch.redeal(batch.to_move.astype(np.int64), seed)
-    assert np.array_equal(player.act(Decisions(batch, rows)), before), f"seed {seed}"
+    assert np.array_equal(player.act(Decisions(batch.matches, rows)), before), f"seed {seed}"
 
 
 def test_exact_stops_where_the_solver_does() -> None:
     for cards, action in ((["13", "12"], "stay"), (["2", "11"], "draw"), (["13", "9", "8"], "stay"), (["8", "3", "2"], "draw")):
         table = _at([cards[0], "1", *cards[1:]], "draw", "stay", *["draw"] * (len(cards) - 2))
-        (_, position), _ = risk.positions_of(table)
-        solution = risk.solve(position)
+        (_, position), _ = risk.read_positions(table)
+        solution = risk.solve_position(position)
         assert solution.stay is not None
         assert action == ("draw" if solution.draw > solution.stay else "stay"), cards
         assert _answer("exact", table) == action, cards
@@ -77,8 +77,8 @@ def test_who_would_lose_by_staying_draws() -> None:
     table = _at(["5", "12", "13"], "draw", "stay", target=10)  # seat 1 has 12, seat 0 5 and 13: ahead, alone
     assert _answer("exact", table) == "stay"
     table = _at(["5", "12", "3"], "draw", "stay", target=10)
-    view = View.of(table.observation(0)[None], table.options)
-    assert decided(view).all()
+    view = View.read(table.observation(0)[None], table.options)
+    assert find_decided(view).all()
     for spec in SPECS:
         assert _answer(spec, table) == "draw"
 
@@ -102,8 +102,8 @@ def test_review_prices_each_choice() -> None:
     assert found[2].line == ("12", "13")
     assert found[2].stay == 25.0
     # the solver agrees, but that the wiped round is priced from a full deck
-    (_, position), _ = risk.positions_of(_at(["13", "1", "12", "11"], "draw", "stay"))
-    assert found[2].draw == pytest.approx(risk.solve(position).draw, abs=0.05)
+    (_, position), _ = risk.read_positions(_at(["13", "1", "12", "11"], "draw", "stay"))
+    assert found[2].draw == pytest.approx(risk.solve_position(position).draw, abs=0.05)
     assert found[2].loss == pytest.approx(25.0 - found[2].draw)
     assert found[3].loss == 0.0
     assert all(d.loss >= 0.0 for d in found)
@@ -119,7 +119,7 @@ def test_review_refuses() -> None:
 
 
 def test_exact_gives_away_less_than_others(seed: int) -> None:
-    losses = {spec: risk.match_losses(spec, "count3", players=2, matches=100, seed=seed) for spec in ("exact", "sum(40)")}
+    losses = {spec: risk.measure_losses(spec, "count3", players=2, matches=100, seed=seed) for spec in ("exact", "sum(40)")}
     assert losses["exact"].per_round.high < losses["sum(40)"].per_round.low, f"seed {seed}"
     worst = [decision.loss for decision in losses["sum(40)"].worst]
     assert worst == sorted(worst, reverse=True)
@@ -129,7 +129,7 @@ def test_exact_gives_away_less_than_others(seed: int) -> None:
 
 
 def test_luck_is_taken_out_without_bias(seed: int) -> None:
-    found = risk.real_round("sum26", "sum26", players=2, rounds=3000, seed=seed)
+    found = risk.play_real_round("sum26", "sum26", players=2, rounds=3000, seed=seed)
     half = found.mean.high - found.mean.mean
     assert abs(found.mean.mean - found.adjusted.mean) < 2.5 * half, f"seed {seed}"
     assert found.factor > 1.5
@@ -138,16 +138,16 @@ def test_luck_is_taken_out_without_bias(seed: int) -> None:
 
 def test_real_table_without_actions_in_the_deck_is_solo(seed: int) -> None:
     """A single round of somebody who stops at once: the mean is that of a first card, whatever it is."""
-    found = risk.real_round("count(1)", "count(1)", players=2, rounds=2000, seed=seed)
+    found = risk.play_real_round("count(1)", "count(1)", players=2, rounds=2000, seed=seed)
     assert found.bust.mean < 0.1
     assert 3.0 < found.mean.mean < 12.0
 
 
 def test_wilson_interval_by_hand() -> None:
-    rate = risk.wilson(0, 10)
+    rate = risk.estimate_rate(0, 10)
     assert (rate.mean, rate.low) == (0.0, pytest.approx(0.0, abs=1e-12))
     assert rate.high == pytest.approx(1.959964**2 / (10 + 1.959964**2))
 
 
 def test_duplicate_duel_beside_fair_share(seed: int) -> None:
-    assert duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"
+    assert play_duel("flip7", "exact", "count(1)", matches=200, players=2, seed=seed).share.low > 0.5, f"seed {seed}"

@@ -16,7 +16,7 @@ from card_envs.risk.kernel import OFFSET
 from card_envs.risk.solve import Strategy
 from tests.risk_helpers import ALWAYS, CARDS, LUCKY, PLAIN, RISK, SPECIAL, SUM, UNLUCKY, cache_folder, recursion, simulate
 
-BASE, PLAIN_START, SPECIAL_START = (risk.model_of(name).start for name in ("base", "plain", "special"))
+BASE, PLAIN_START, SPECIAL_START = (risk.load_model(name).start for name in ("base", "plain", "special"))
 ROUNDS = 1_000_000
 
 
@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def test_base_optimum_as_published() -> None:
-    solved = risk.solve_model(risk.model_of("base")).distribution
+    solved = risk.solve_model(risk.load_model("base")).distribution
     assert f"{solved.mean:.4f}" == "18.5652"
     assert f"{solved.bust:.4f}" == "0.3135"
     assert f"{solved.flip7:.4f}" == "0.0028"
@@ -44,7 +44,7 @@ def test_base_optimum_as_published() -> None:
     ids=lambda value: getattr(value, "name", value),
 )
 def test_base_threshold_rules_as_published(strategy: Strategy, share: str) -> None:
-    best = risk.solve(BASE).value
+    best = risk.solve_position(BASE).value
     digits = len(share.split(".")[1])
     assert f"{100 * risk.evaluate(BASE, strategy).mean / best:.{digits}f}" == share
 
@@ -54,8 +54,8 @@ def test_base_always_draw_as_published() -> None:
 
 
 def test_base_race_as_published() -> None:
-    assert f"{risk.race('base').wins[0, 0]:.4f}" == "0.5593"
-    points, fewest = risk.rounds_to("base")
+    assert f"{risk.solve_race('base').wins[0, 0]:.4f}" == "0.5593"
+    points, fewest = risk.expect_rounds("base")
     assert (f"{points:.2f}", f"{fewest:.2f}") == ("11.51", "11.06")
 
 
@@ -80,7 +80,7 @@ def test_states_of_the_plain_model() -> None:
 def test_exact_distribution_agrees_with_a_simulation(
     model: str, strategy: Strategy, rule: int, threshold: float, seed: int
 ) -> None:
-    exact = risk.evaluate(risk.model_of(model).start, strategy)
+    exact = risk.evaluate(risk.load_model(model).start, strategy)
     deck = np.array(PLAIN if model == "plain" else SPECIAL)
     scores = simulate(deck, model == "special", rule, threshold, ROUNDS, seed)
     points = np.maximum(scores, 0.0)
@@ -97,7 +97,7 @@ def test_exact_distribution_agrees_with_a_simulation(
 
 def test_optimal_play_of_the_plain_model_is_worth_its_value(seed: int) -> None:
     """The mean over the cards is by simulation: of the play that the solver would stop."""
-    solution = risk.solve(PLAIN_START)
+    solution = risk.solve_position(PLAIN_START)
     exact = risk.evaluate(PLAIN_START, risk.optimal(), solution=solution)
     assert exact.mean == pytest.approx(solution.value, abs=1e-9)
     # one rule of the family of the simulation comes close, none is better
@@ -134,39 +134,39 @@ def test_values_agree_with_a_plain_recursion(number: int, seed: int) -> None:
     position = risk.Position(sum(1 << card for card in line), _counts(deck), _counts(discard))
     points = {x: float(x) for x in range(128)}
     expected = recursion(tuple(line), tuple(deck), tuple(discard), points, True)
-    assert risk.solve(position).value == pytest.approx(expected, abs=1e-12), f"seed {seed}: {line} {deck} {discard}"
+    assert risk.solve_position(position).value == pytest.approx(expected, abs=1e-12), f"seed {seed}: {line} {deck} {discard}"
     for target in (20, 34):
         chance = recursion(tuple(line), tuple(deck), tuple(discard), {x: float(x >= target) for x in range(128)}, True)
-        assert risk.reach_table(position, [target])[0].chance == pytest.approx(chance, abs=1e-12), f"seed {seed}"
+        assert risk.tabulate_reach(position, [target])[0].chance == pytest.approx(chance, abs=1e-12), f"seed {seed}"
 
 
 def test_unlucky_7_wipes_the_line_and_its_cards_follow_in_the_discard_pile() -> None:
     # deck: unlucky7 alone; then 5 and 12, wiped, are the next deck: 7 + 12 + 5, for nothing can double
     position = risk.Position(1 << 5 | 1 << 12, _counts([UNLUCKY]), _counts([]))
-    solution = risk.solve(position)
+    solution = risk.solve_position(position)
     assert (solution.stay, solution.draw) == (17.0, 24.0)
 
 
 def test_lucky_13_allows_a_second_13_and_no_third() -> None:
-    assert risk.solve(risk.Position(1 << 13, _counts([LUCKY]))).draw == 26.0
-    assert risk.solve(risk.Position(1 << LUCKY, _counts([13]))).draw == 26.0
-    assert risk.solve(risk.Position(1 << 13 | 1 << LUCKY, _counts([13]))).draw == 0.0
-    assert risk.solve(risk.Position(1 << 13, _counts([13]))).draw == 0.0
+    assert risk.solve_position(risk.Position(1 << 13, _counts([LUCKY]))).draw == 26.0
+    assert risk.solve_position(risk.Position(1 << LUCKY, _counts([13]))).draw == 26.0
+    assert risk.solve_position(risk.Position(1 << 13 | 1 << LUCKY, _counts([13]))).draw == 0.0
+    assert risk.solve_position(risk.Position(1 << 13, _counts([13]))).draw == 0.0
 
 
 def test_zero_leaves_no_choice_and_scores_with_seven_cards_only() -> None:
     six = sum(1 << card for card in (0, 1, 2, 3, 4, 5))
-    solution = risk.solve(risk.Position(six, _counts([12, 5])))
+    solution = risk.solve_position(risk.Position(six, _counts([12, 5])))
     assert solution.stay is None
     assert solution.value == (15 + 12 + 15) / 2
     assert risk.Position(six, _counts([])).score == 0
 
 
 def test_modifiers_lower_the_score_and_leave_with_the_line() -> None:
-    assert risk.position_of("8 12 /2 -4").score == 6
-    assert risk.position_of("2 -10").score == 0
+    assert risk.parse_position("8 12 /2 -4").score == 6
+    assert risk.parse_position("2 -10").score == 0
     wiped = risk.Position(1 << 12, _counts([UNLUCKY]), half=True, minus=10)
-    assert (wiped.score, risk.solve(wiped).draw) == (0, 7.0 + 12.0)  # the 12 follows from the discard pile
+    assert (wiped.score, risk.solve_position(wiped).draw) == (0, 7.0 + 12.0)  # the 12 follows from the discard pile
 
 
 # ---- the frontiers
@@ -174,7 +174,7 @@ def test_modifiers_lower_the_score_and_leave_with_the_line() -> None:
 
 @pytest.fixture(scope="module")
 def frontier() -> list[risk.Point]:
-    return risk.bust_frontier(PLAIN_START)
+    return risk.trace_bust_frontier(PLAIN_START)
 
 
 def test_frontier_is_concave(frontier: list[risk.Point]) -> None:
@@ -190,20 +190,20 @@ def test_every_strategy_lies_on_or_under_the_frontier(frontier: list[risk.Point]
     rules += [risk.line_rule(lambda line: "13" in line or len(line) > 3, "odd")]
     for rule in rules:
         found = risk.evaluate(PLAIN_START, rule)
-        assert found.mean <= risk.most_mean(frontier, found.bust) + 1e-9, rule.name
+        assert found.mean <= risk.bound_mean(frontier, found.bust) + 1e-9, rule.name
 
 
 def test_special_frontier_bounds_the_rules_too() -> None:
-    points = risk.bust_frontier(SPECIAL_START, (0.0, 10.0))
+    points = risk.trace_bust_frontier(SPECIAL_START, (0.0, 10.0))
     for rule in (risk.sum_at_least(26), risk.risk_at_least(0.24), risk.one_step()):
         found = risk.evaluate(SPECIAL_START, rule)
-        assert found.mean <= risk.most_mean(points, found.bust) + 1e-9, rule.name
+        assert found.mean <= risk.bound_mean(points, found.bust) + 1e-9, rule.name
 
 
 def test_cvar_frontier_is_what_no_rule_exceeds() -> None:
     alpha = 0.5
-    points = risk.cvar_frontier(PLAIN_START, alpha, (0.0, 0.5, 1.0))
-    assert points[0].mean == pytest.approx(risk.solve(PLAIN_START).value)
+    points = risk.trace_cvar_frontier(PLAIN_START, alpha, (0.0, 0.5, 1.0))
+    assert points[0].mean == pytest.approx(risk.solve_position(PLAIN_START).value)
     for point in points:
         mix = (1 - point.price) * point.mean + point.price * point.distribution.cvar(alpha)
         assert point.value == pytest.approx(mix, abs=1e-9)
@@ -219,7 +219,7 @@ def test_cvar_is_0_with_too_many_busts() -> None:
 
 
 def test_reach_is_certain_at_0_and_falls() -> None:
-    rows = risk.reach_table(PLAIN_START, range(0, 101))
+    rows = risk.tabulate_reach(PLAIN_START, range(0, 101))
     assert rows[0].chance == 1.0
     assert all(one.chance >= two.chance for one, two in pairwise(rows))
     best = 7 + 8 + 9 + 10 + 11 + 12 + 13 + 15
@@ -232,7 +232,7 @@ def test_reach_is_certain_at_0_and_falls() -> None:
 
 def test_race_of_one_round_is_reaching_the_target_before_the_other() -> None:
     """Target 1: whoever scores ends it; both play one round until somebody does."""
-    found = risk.race("plain", 1)
+    found = risk.solve_race("plain", 1)
     his = risk.evaluate(PLAIN_START, risk.optimal()).probabilities[OFFSET:]
     for win in (found.wins[0, 0], found.payoffs[0, 0, OFFSET]):
         assert 0.5 < win <= 1.0 if win == found.wins[0, 0] else win < 0.5
@@ -241,31 +241,31 @@ def test_race_of_one_round_is_reaching_the_target_before_the_other() -> None:
 
 
 def test_results_are_kept_on_disk(folder: Path) -> None:
-    first = risk.race("plain", 3)
-    second = risk.race("plain", 3)
+    first = risk.solve_race("plain", 3)
+    second = risk.solve_race("plain", 3)
     assert (first.cached, second.cached) == (False, True)
     assert np.array_equal(first.wins, second.wins)
     assert np.array_equal(first.thresholds, second.thresholds)
     files = list((folder / "risk").glob("race-plain-3-*.npz"))
     assert len(files) == 1
     files[0].write_bytes(b"torn")
-    assert not risk.race("plain", 3).cached
+    assert not risk.solve_race("plain", 3).cached
 
 
 def test_an_unwritable_cache_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("CARD_ENVS_CACHE", str(tmp_path / "file"))
-    assert not risk.solve_model(risk.model_of("plain")).cached
-    assert cache.load(cache.file_of("x")) is None
+    assert not risk.solve_model(risk.load_model("plain")).cached
+    assert cache.load(cache.name_file("x")) is None
 
 
 def test_special_model_is_solved_and_kept() -> None:
     shown: list[float] = []
-    solved = risk.solve_model(risk.model_of("special"), progress=shown.append)
+    solved = risk.solve_model(risk.load_model("special"), progress=shown.append)
     assert shown == sorted(shown)
     assert shown[-1] == 1.0
-    assert solved.distribution.mean == pytest.approx(risk.solve(SPECIAL_START).value, abs=1e-9)
-    assert risk.solve_model(risk.model_of("special")).cached
+    assert solved.distribution.mean == pytest.approx(risk.solve_position(SPECIAL_START).value, abs=1e-9)
+    assert risk.solve_model(risk.load_model("special")).cached
     for rule in (risk.sum_at_least(26), risk.risk_at_least(0.24), risk.one_step()):
         assert risk.evaluate(SPECIAL_START, rule).mean < solved.distribution.mean
 
@@ -273,13 +273,13 @@ def test_special_model_is_solved_and_kept() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: risk.model_of("full"), "unknown model 'full'"),
-        (lambda: risk.race("special"), "base and plain"),
-        (lambda: risk.race("plain", 0), "target = 0"),
-        (lambda: risk.solve(PLAIN_START, np.zeros(3)), "160 finite numbers"),
-        (lambda: risk.bust_frontier(PLAIN_START, (-1.0,)), "price of a bust = -1.0"),
-        (lambda: risk.cvar_frontier(PLAIN_START, 0.0), "alpha = 0.0"),
-        (lambda: risk.reach_table(PLAIN_START, [-1]), "target = -1"),
+        (lambda: risk.load_model("full"), "unknown model 'full'"),
+        (lambda: risk.solve_race("special"), "base and plain"),
+        (lambda: risk.solve_race("plain", 0), "target = 0"),
+        (lambda: risk.solve_position(PLAIN_START, np.zeros(3)), "160 finite numbers"),
+        (lambda: risk.trace_bust_frontier(PLAIN_START, (-1.0,)), "price of a bust = -1.0"),
+        (lambda: risk.trace_cvar_frontier(PLAIN_START, 0.0), "alpha = 0.0"),
+        (lambda: risk.tabulate_reach(PLAIN_START, [-1]), "target = -1"),
     ],
 )
 def test_bad_input_is_one_clear_line(call, message) -> None:  # type: ignore[no-untyped-def]

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import card_envs
+from tests import games
 from tests.helpers import GAMES, label
 
 CASES = Path(__file__).parent / "cases"
@@ -26,7 +27,7 @@ SCENARIOS: list[dict[str, Any]] = [
 
 
 def comparable(key: str, value: Any) -> Any:
-    """A value of ``state()`` or ``expect`` without the order that does not count."""
+    """A value of ``state()`` or ``expect`` without any order that does not matter."""
     if key in PER_SEAT:
         return [Counter(cards) for cards in value]
     return Counter(value) if key in UNORDERED else value
@@ -40,8 +41,8 @@ def test_scenario(case: dict[str, Any], interpreted: bool) -> None:
         table.play(action)
     state = table.state()
     story = f"{case['id']} ({case['rule']}) {case['title']} – {case['why']}"
-    found = {key: comparable(key, state[key]) for key in case["expect"]}
-    assert found == {key: comparable(key, value) for key, value in case["expect"].items()}, story
+    reached = {key: comparable(key, state[key]) for key in case["expect"]}
+    assert reached == {key: comparable(key, value) for key, value in case["expect"].items()}, story
     legal = table.legal_actions()
     assert len(set(legal)) == len(legal), story
     if "legal" in case:
@@ -63,12 +64,13 @@ def test_scenarios_are_well_formed() -> None:
         assert len(case["why"]) > 3, case["id"]
 
 
-def rules_of(game: str) -> set[str]:
-    """The rule numbers of a game's RULES.md, ranges spelled out, without those that it calls unused."""
+def list_rules(game: str) -> set[str]:
+    """List the rule numbers of a game's RULES.md, with ranges spelled out and without those that it calls unused."""
     text = resources.files(card_envs.load_game(game).module).joinpath("RULES.md").read_text("utf-8")
     text = re.sub(r"\(([A-Z]\d+(, | and )?)+ are not used\.\)", "", text)
-    numbers = set(re.findall(r"\b[FPR]\d+\b", text))
-    for letter, first, last in re.findall(r"\b([FPR])(\d+)[–-][FPR](\d+)\b", text):
+    letter = games.load(game).RULES[0]
+    numbers = set(re.findall(rf"\b{letter}\d+\b", text))
+    for first, last in re.findall(rf"\b{letter}(\d+)[–-]{letter}(\d+)\b", text):
         numbers |= {f"{letter}{number}" for number in range(int(first), int(last) + 1)}
     return numbers
 
@@ -76,7 +78,7 @@ def rules_of(game: str) -> set[str]:
 @pytest.mark.parametrize("game", GAMES)
 def test_every_rule_has_a_scenario(game: str) -> None:
     told = {rule for case in SCENARIOS if case["game"] == game for rule in [case["rule"], *case.get("also", ())]}
-    rules = rules_of(game)
+    rules = list_rules(game)
     assert len(rules) > 10
     assert rules - told == set(), "rules that no scenario names"
     assert told - rules == set(), "scenarios of rules that RULES.md does not hold"

@@ -1,4 +1,4 @@
-"""Training: what is stored is what was acted on, a killed run goes on to the bit, an exported network is torch's."""
+"""Training: what the buffer stores, runs that are killed and resumed, imitation, exported networks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from rich.console import Console
-from typer.testing import CliRunner
 
 import card_envs
 from card_envs.players import Decisions, load_player, resolve
@@ -24,50 +23,16 @@ from card_envs.players import Decisions, load_player, resolve
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from sb3_contrib import MaskablePPO  # noqa: E402
 from stable_baselines3.common.logger import Logger  # noqa: E402
 
-from train import demo, ppo, warm_start  # noqa: E402
+from tests.training import AGAINST_OTHERS, ROLLOUT, ROLLOUTS, SELF_PLAY, SMALL, WARM, invoke, refused  # noqa: E402
+from train import warm_start  # noqa: E402
 from train.callbacks import Callback  # noqa: E402
-from train.checkpoints import Layers, blank_network, layers_of, load_state, restore_state, save_state  # noqa: E402
-from train.ppo import Plan, Run, app, make_env, make_model, train  # noqa: E402
-from train.settings import FILE, settings_of  # noqa: E402
+from train.checkpoints import Layers, copy_layers, load_state, make_blank_network, restore_state, save_state  # noqa: E402
+from train.ppo import Plan, Run, make_env, make_model, train  # noqa: E402
+from train.settings import FILE, load_settings  # noqa: E402
 from train.warm_start import imitate, watch  # noqa: E402
 
-SMALL = ["n_envs=6", "n_steps=16", "batch_size=32", "n_epochs=2", "hidden=[8, 8]"]
-ROLLOUT = 6 * 16
-ROLLOUTS = 4
-AGAINST_OTHERS = Run(
-    "flip7",
-    players=2,
-    opponents="count3",
-    steps=ROLLOUTS * ROLLOUT,
-    settings=[*SMALL, "reward=score"],  # paid in mid-match: there is more to go on from
-    seed=5,
-    evaluate_every=ROLLOUT,
-    evaluate_matches=100,
-)
-SELF_PLAY = Run(
-    "flip7",
-    players=3,
-    self_play=True,
-    steps=ROLLOUTS * ROLLOUT,
-    settings=SMALL,
-    seed=6,
-    evaluate_every=2 * ROLLOUT,
-    evaluate_matches=100,
-)
-WARM = Run(
-    "flip7",
-    players=2,
-    opponents="sum26",
-    warm_start="count3",
-    steps=2 * ROLLOUT,
-    settings=[*SMALL, "warm_start_decisions=300", "warm_start_batch_size=32", "warm_start_epochs=2"],
-    seed=8,
-    evaluate_every=ROLLOUT,
-    evaluate_matches=100,
-)
 QUIET = Console(quiet=True)
 
 
@@ -91,7 +56,7 @@ class Kill(Callback):
 
 
 def assert_same(one: Any, other: Any, where: str) -> None:
-    """Equal to the bit, all the way down."""
+    """Assert that two values are equal to the last bit, with everything in them."""
     assert type(one) is type(other), where
     if isinstance(one, dict):
         assert one.keys() == other.keys(), where
@@ -112,7 +77,7 @@ def assert_same_state(one: Path, other: Path) -> None:
     states = [load_state(path / "state.pt") for path in (one, other)]
     for state in states:
         for match in state["environment"]["finished"]:
-            match[2] = 0.0  # the wall clock
+            match[2] = 0.0  # the time that has passed
     assert_same(*states, "state")
 
 
@@ -132,7 +97,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("at", [1, ROLLOUT + 30, 2 * ROLLOUT, ROLLOUTS * ROLLOUT])
 def test_a_run_that_was_stopped_goes_on_to_the_bit(uninterrupted: dict[str, Path], tmp_path: Path, at: int) -> None:
-    """Weights, optimiser, steps, random states, environments, the best so far: the same as without the stop."""
+    """Weights, optimiser, steps, random states, environments and the best share are the same as without the stop."""
     with pytest.raises(KilledError):
         train(AGAINST_OTHERS, tmp_path, console=QUIET, callbacks=[Kill(at)])
     state = load_state(tmp_path / "state.pt")
@@ -146,7 +111,7 @@ def test_a_run_that_was_stopped_goes_on_to_the_bit(uninterrupted: dict[str, Path
 
 
 def test_a_killed_self_play_run_goes_on_to_the_bit(uninterrupted: dict[str, Path], tmp_path: Path) -> None:
-    """The same with the opponents' network, and a process that SIGKILL ended."""
+    """The same holds in self-play, for a process that was ended by SIGKILL."""
     code = (
         "from pathlib import Path; from tests.test_train import *;"
         f"train(SELF_PLAY, Path({str(tmp_path)!r}), console=QUIET, callbacks=[Kill({2 * ROLLOUT + 50}, process=True)])"
@@ -163,7 +128,7 @@ def test_a_killed_self_play_run_goes_on_to_the_bit(uninterrupted: dict[str, Path
 def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
     uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    """What it has learned by imitation is in its state: nobody is watched again."""
+    """What the agent learned by imitation is in the state of the run, so nobody is watched again."""
     with pytest.raises(KilledError):
         train(WARM, tmp_path, console=QUIET, callbacks=[Kill(at)])
     monkeypatch.setattr(warm_start, "watch", None)
@@ -176,7 +141,7 @@ def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
 def test_a_run_killed_in_its_warm_start_begins_anew(
     uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By --resume, with its own arguments."""
+    """The run goes on by --resume with its own arguments."""
 
     def killed(*arguments: Any, **keywords: Any) -> None:
         raise KilledError
@@ -197,8 +162,8 @@ def test_a_run_killed_in_its_warm_start_begins_anew(
 @pytest.mark.parametrize("decisions", [1, 200])
 @pytest.mark.parametrize("reward", ["win", "score", "margin"])
 def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, decisions: int) -> None:
-    """Against the same matches played step by step through the VecEnv, the returns summed up in plain Python."""
-    plan = Plan.of(Run("flip7", players=3, opponents="random", settings=[*SMALL, f"reward={reward}"]))
+    """They are those of the same matches played step by step through the VecEnv, with returns added up in plain Python."""
+    plan = Plan.from_run(Run("flip7", players=3, opponents="random", settings=[*SMALL, f"reward={reward}"]))
     player = resolve("count3", plan.game, plan.options)
     seeds = np.arange(6) + 70
     env = make_env(plan, plan.opponents)
@@ -215,7 +180,7 @@ def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, de
     observation, paid, ended, seats = env.reset(), [], [], set()
     while len(paid) < steps or not np.any(ended[steps - 1 :], axis=0).all():
         step, mask = len(paid), env.action_masks()
-        actions = player.act(Decisions(env.learner.batch, np.arange(6)))
+        actions = player.act(Decisions(env.learner.matches, np.arange(6)))
         if step < steps:
             seats.update(env.learner.learner_seat.tolist())
             np.testing.assert_array_equal(rows_of(shown.observation)[step], observation)
@@ -238,11 +203,11 @@ def test_what_is_imitated_is_what_was_played_and_what_came_of_it(reward: str, de
 
 
 def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With --self-play it is the imitated player himself: the agent is about to become him."""
+    """With --self-play the imitated player sits there: the agent is about to become that player."""
     seen = []
 
     def look(learner: Any, player: Any, *rest: Any) -> Any:
-        seen.append((player.name, [repr(p) for p in learner._pool.players], int(learner.batch._identity[0, 0])))
+        seen.append((player.name, [repr(p) for p in learner.opponents], int(learner.matches.identity[0, 0])))
         return watch(learner, player, *rest)
 
     monkeypatch.setattr(warm_start, "watch", look)
@@ -253,7 +218,9 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
 
 
 def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_optimiser_alone() -> None:
-    plan = Plan.of(Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3"))
+    plan = Plan.from_run(
+        Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3")
+    )
     model, _ = make_model(plan)
     model.set_logger(Logger(None, []))
     learner = make_env(plan, plan.opponents).learner
@@ -277,7 +244,7 @@ def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_op
 
 
 def test_the_imitation_is_the_first_checkpoint(tmp_path: Path) -> None:
-    """So the best one is never worse, on the deals that chose it."""
+    """Therefore the best checkpoint is never worse on the deals that chose it."""
     with pytest.raises(KilledError):
         train(WARM, tmp_path, console=QUIET, callbacks=[Kill(1)])
     best, last = (load_player(tmp_path / f"{name}.safetensors") for name in ("best", "last"))
@@ -303,7 +270,7 @@ def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("train.settings.FILE", tmp_path / "settings.toml")
     (tmp_path / "settings.toml").write_text(lines)
     game = card_envs.load_game("flip7")
-    cold, warm = (settings_of(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
+    cold, warm = (load_settings(game, ["ent_coef=.5"], warm_start=w) for w in (False, True))
     assert (cold.vf_coef, cold.learning_rate, cold.ent_coef) == (0.2, 0.2, 0.5)
     assert cold.clip_range not in {0.3, 0.4}
     assert (warm.vf_coef, warm.learning_rate, warm.clip_range, warm.ent_coef) == (0.2, 0.3, 0.4, 0.5)
@@ -311,7 +278,7 @@ def test_after_a_warm_start_settings_of_its_own_hold(monkeypatch: pytest.MonkeyP
 
 
 def test_the_rates_fall_linearly(tmp_path: Path) -> None:
-    """Update k of K has the part (K-k)/K of the learning rate, and the entropy bonus on the line between its two ends."""
+    """Update k of K has (K-k)/K of the learning rate, and the entropy bonus falls linearly from its start to its end."""
     seen = []
 
     class Watch(Callback):
@@ -341,9 +308,9 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
 
     class Watch(Callback):
         def _on_rollout_end(self) -> None:
-            (player,) = self.training_env.venv.learner._pool.players  # type: ignore[attr-defined]
+            (player,) = self.training_env.venv.learner.opponents  # type: ignore[attr-defined]
             seen.append(player)
-            for its, current in zip(flat(player.layers), flat(layers_of(self.model)), strict=True):
+            for its, current in zip(flat(player.layers), flat(copy_layers(self.model)), strict=True):
                 np.testing.assert_array_equal(its, current)
 
     train(SELF_PLAY, tmp_path, console=QUIET, callbacks=[Watch()])
@@ -353,7 +320,7 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
 
 def test_what_is_stored_is_what_was_acted_on() -> None:
     """Observations, masks and actions of the rollout buffer are those that the policy saw and chose, step by step."""
-    model, _ = make_model(Plan.of(AGAINST_OTHERS))
+    model, _ = make_model(Plan.from_run(AGAINST_OTHERS))
     policy, acted = model.policy, []
     forward = policy.forward
 
@@ -369,7 +336,7 @@ def test_what_is_stored_is_what_was_acted_on() -> None:
     assert len(acted) == buffer.buffer_size == 16
 
     def of_step(array: Any, step: int) -> Any:
-        """The buffer is flattened environment by environment once it has been read."""
+        """Once it has been read, the buffer is flattened environment by environment."""
         return array.reshape(6, 16, -1)[:, step]
 
     for step, (observation, mask, action) in enumerate(acted):
@@ -383,12 +350,12 @@ def test_what_is_stored_is_what_was_acted_on() -> None:
 
 @pytest.mark.parametrize("settings", [["activation=tanh"], ["activation=relu", "hidden=[16]"], ["hidden=[]"]], ids=str)
 def test_an_exported_network_is_torchs(settings: list[str]) -> None:
-    """Logits and choices on the observations of play."""
-    plan = Plan.of(Run("flip7", players=3, opponents="random", settings=[*SMALL, *settings], seed=1))
+    """The logits and the choices are the same on observations from play."""
+    plan = Plan.from_run(Run("flip7", players=3, opponents="random", settings=[*SMALL, *settings], seed=1))
     model, _ = make_model(plan)
-    network = blank_network(plan.game, plan.options, plan.settings.hidden, plan.settings.activation)
+    network = make_blank_network(plan.game, plan.options, plan.settings.hidden, plan.settings.activation)
     shapes = [w.shape for w, _ in network.layers]
-    network.layers = layers_of(model)
+    network.layers = copy_layers(model)
     assert [w.shape for w, _ in network.layers] == shapes
     batch = card_envs.batch("flip7", 200, seed=3, players=3)
     for _ in range(20):
@@ -401,7 +368,7 @@ def test_an_exported_network_is_torchs(settings: list[str]) -> None:
         logits = policy.action_net(latent).numpy()
     np.testing.assert_allclose(network.logits(observation), logits, atol=1e-5)
     actions, _ = model.predict(observation, action_masks=mask, deterministic=True)
-    np.testing.assert_array_equal(network.act(Decisions(batch, np.arange(200))), actions)
+    np.testing.assert_array_equal(network.act(Decisions(batch.matches, np.arange(200))), actions)
 
 
 def test_a_state_of_another_run_or_a_pickle_is_refused(tmp_path: Path) -> None:
@@ -412,215 +379,22 @@ def test_a_state_of_another_run_or_a_pickle_is_refused(tmp_path: Path) -> None:
             return Path.touch, (trace,)
 
     path.write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="no readable state"):
+    with pytest.raises(ValueError, match="not a readable state"):
         load_state(path)
     torch.save({"x": 1}, path)
-    with pytest.raises(ValueError, match="no state of a training run of this version"):
+    with pytest.raises(ValueError, match="not a state of a training run of this version"):
         load_state(path)
     for write in (
         lambda value: path.write_bytes(pickle.dumps(value, protocol=2)),
         lambda value: torch.save({"x": value}, path),
     ):
         write(Payload())
-        with pytest.raises(ValueError, match="no readable state"):
+        with pytest.raises(ValueError, match="not a readable state"):
             load_state(path)
     assert not trace.exists()
-    model, _ = make_model(Plan.of(AGAINST_OTHERS))
+    model, _ = make_model(Plan.from_run(AGAINST_OTHERS))
     model._last_obs, model._last_episode_starts = model.env.reset(), np.ones(6, bool)
     save_state(path, model, None)
-    other, _ = make_model(Plan.of(Run("flip7", players=2, opponents="random", settings=[*SMALL[1:], "n_envs=8"])))
+    other, _ = make_model(Plan.from_run(Run("flip7", players=2, opponents="random", settings=[*SMALL[1:], "n_envs=8"])))
     with pytest.raises(ValueError, match="another game, size or version"):
         restore_state(other, load_state(path))
-
-
-# ---- the command line
-
-TINY = ["flip7", "--players", "2", "--opponents", "random", "--steps", "100"] + [x for s in SMALL for x in ("--set", s)]
-QUICK = ["--evaluate-matches", "100", "--report-matches", "100"]
-
-
-def invoke(*arguments: str) -> Any:
-    return CliRunner().invoke(app, [*arguments], env={"COLUMNS": "100"})
-
-
-@pytest.fixture
-def trained(tmp_path: Path) -> Path:
-    out = tmp_path / "run"
-    result = invoke(*TINY, *QUICK, "--out", str(out))
-    assert result.exit_code == 0, result.output
-    return out
-
-
-def test_a_run_reports_on_deals_that_nothing_was_chosen_by(trained: Path) -> None:
-    assert sorted(p.name for p in trained.iterdir() if "tfevents" not in p.name) == [
-        "best.safetensors",
-        "last.safetensors",
-        "run.json",
-        "state.pt",
-    ]
-    assert any("tfevents" in p.name for p in trained.iterdir())
-    best, last = (load_player(trained / f"{name}.safetensors").metadata for name in ("best", "last"))
-    assert (best["evaluation"]["deal_list"], last["evaluation"]["deal_list"]) == ("report", "tune")
-    assert best["evaluation"]["steps"] == 2 * ROLLOUT, "100 decisions are rounded up to whole rollouts"
-    assert list(best["evaluation"]["share"]) == ["random", *card_envs.load_game("flip7").aliases] + (
-        ["ev"] if card_envs.load_game("flip7").default_opponent == "ev" else []
-    )
-    assert all(low <= mean <= high for mean, low, high in best["evaluation"]["share"].values())
-
-
-def test_the_stored_command_makes_the_same_run(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    command = shlex.split(load_player(trained / "best.safetensors").metadata["command"])
-    assert command[:3] == ["python", "-m", "train.ppo"]
-    seen = []
-    monkeypatch.setattr(ppo, "start", lambda run, *a, **k: seen.append(run))
-    assert invoke(*command[3:]).exit_code == 0
-    assert invoke(*TINY, "--evaluate-matches", "100").exit_code == 0
-    assert seen[0] == seen[1]
-    for run in (SELF_PLAY, WARM, Run("flip7", options=["brutal=true", "target=100"])):
-        assert invoke(*shlex.split(run.command)[3:]).exit_code == 0
-        assert seen[-1] == run
-
-
-def test_a_finished_run_is_only_reported_again(trained: Path) -> None:
-    before = (trained / "state.pt").read_bytes()
-    result = invoke("flip7", "--out", str(trained), "--resume", "--report-matches", "100")
-    assert result.exit_code == 0, result.output
-    assert "192 of them done" in result.output
-    assert (trained / "state.pt").read_bytes() == before
-
-
-def refused(result: Any) -> str:
-    """The one line of an error that ended the program with code 2."""
-    assert result.exit_code == 2, result.output
-    assert isinstance(result.exception, SystemExit)
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("error: ")
-    return str(line)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["flip"], "unknown game 'flip' – did you mean 'flip7'?"),
-        (["flip7", "--players", "13"], "option players = 13: allowed is 2 … 12"),
-        (["flip7", "--option", "brutl=true"], "unknown option of flip7 'brutl' – did you mean 'brutal'?"),
-        (["flip7", "--option", "brutal=yes"], "option brutal = 'yes': allowed is true or false"),
-        (["flip7", "--option", "brutal"], "option 'brutal': expected is NAME=VALUE"),
-        (["flip7", "--players", "3", "--option", "players=4"], "option players is given twice"),
-        (["flip7", "--set", "n_envs"], "--set 'n_envs': expected is NAME=VALUE"),
-        (["flip7", "--opponents", "randm"], "unknown player of flip7 'randm' – did you mean 'random'?"),
-        (["flip7", "--players", "4", "--opponents", "random,random"], "2 are named, allowed are one for all seats, or 3"),
-        (["flip7", "--opponents", "none.safetensors"], "none.safetensors: no readable safetensors file"),
-        (["flip7", "--self-play", "--opponents", "random"], "--self-play and --opponents exclude each other"),
-        (["flip7", "--warm-start", "randm"], "unknown player of flip7 'randm' – did you mean 'random'?"),
-        (["flip7", "--warm-start", "none.safetensors"], "none.safetensors: no readable safetensors file"),
-        (["flip7", "--set", "warm_start_decisions=1"], "setting warm_start_decisions = 1: allowed is a whole number from 2"),
-        (["flip7", "--set", "warm_start_learning_rate=0"], "setting warm_start_learning_rate = 0: allowed is a number over 0"),
-        (["flip7", "--steps", "0"], "--steps 0: allowed is a whole number from 1"),
-        (["flip7", "--steps", "-5"], "--steps -5: allowed"),
-        (["flip7", "--seed", "-1"], "--seed -1: allowed"),
-        (["flip7", "--threads", "0"], "--threads 0: allowed"),
-        (["flip7", "--evaluate-matches", "10"], "--evaluate-matches 10: allowed is a whole number from 100"),
-        (["flip7", "--report-matches", "10"], "--report-matches 10: allowed is a whole number from 100"),
-        (["flip7", "--set", "learning_rat=1"], "unknown setting 'learning_rat' – did you mean 'learning_rate'?"),
-        (["flip7", "--set", "learning_rate=fast"], "setting learning_rate = 'fast': allowed is a number over 0"),
-        (["flip7", "--set", "learning_rate=0"], "setting learning_rate = 0: allowed is a number over 0"),
-        (["flip7", "--set", "gamma=1.5"], "setting gamma = 1.5: allowed is a number from 0 to 1"),
-        (["flip7", "--set", "n_envs=2.5"], "setting n_envs = 2.5: allowed is a whole number from 1"),
-        (["flip7", "--set", "hidden=[0]"], "setting hidden = [0]: allowed is a list of whole numbers from 1"),
-        (["flip7", "--set", "reward=money"], "setting reward = 'money': allowed is win or score or margin"),
-        (["flip7", "--set", "batch_size=1000"], "setting batch_size = 1000: allowed is a divisor over 1 of n_envs * n_steps"),
-        (["flip7", "--resume"], "--resume: there is no run in"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)  # fmt: skip
-def test_bad_input_gets_one_line_and_changes_nothing(arguments: list[str], message: str, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    assert message in refused(invoke(*arguments, "--out", str(out)))
-    assert not out.exists()
-
-
-def test_an_out_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert "cannot be written" in refused(invoke(*TINY, "--out", str(tmp_path / "file" / "run")))
-
-
-def test_an_out_that_exists_is_not_overwritten(trained: Path, tmp_path: Path) -> None:
-    before = {path: path.read_bytes() for path in trained.iterdir()}
-    assert "exists: choose another, or go on with its run by --resume" in refused(invoke(*TINY, "--out", str(trained)))
-    assert {path: path.read_bytes() for path in trained.iterdir()} == before
-    (tmp_path / "file").touch()
-    assert "exists: choose another" in refused(invoke(*TINY, "--out", str(tmp_path / "file")))
-
-
-def test_resume_goes_on_with_the_runs_own_arguments(trained: Path) -> None:
-    result = invoke("flip7", "--out", str(trained), "--resume", "--steps", "5000")
-    assert "has steps = 100, not 5000" in refused(result)
-    result = invoke("flip7", "--out", str(trained), "--resume", "--option", "brutal=true")
-    assert "has options = [], not ['brutal=true']" in refused(result)
-
-
-def test_a_broken_state_is_refused(trained: Path) -> None:
-    path = trained / "state.pt"
-    path.write_bytes(path.read_bytes()[:1000])
-    assert f"{path}: no readable state of a training run" in refused(invoke("flip7", "--out", str(trained), "--resume"))
-
-
-def test_broken_arguments_of_a_run_are_refused(trained: Path) -> None:
-    for text in ("{", "[]", '{"gam": "flip7"}'):
-        (trained / "run.json").write_text(text)
-        result = invoke("flip7", "--out", str(trained), "--resume")
-        assert "run.json: these are no arguments of a training run" in refused(result), text
-
-
-def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", None)
-    assert "training needs torch: pip install -e '.[train]'" in refused(invoke(*TINY, "--out", str(tmp_path / "run")))
-
-
-def test_help_explains_every_argument() -> None:
-    text = " ".join(invoke("--help").output.split())
-    for flag in (
-        "--players",
-        "--opponents",
-        "--self-play",
-        "--warm-start",
-        "--steps",
-        "--option",
-        "--set",
-        "--out",
-        "--resume",
-        "--seed",
-        "--threads",
-    ):
-        assert flag in text
-    for words in ("rounded up to whole rollouts", "deals 'tune'", "deals 'report'", "from its last rollout"):
-        assert words in text
-
-
-def test_options_and_settings_are_read_by_their_types() -> None:
-    game = card_envs.load_game("flip7")
-    options = Plan.of(Run("flip7", players=5, options=["brutal=True", "target=120"])).options
-    assert (options["players"], options["brutal"], options["target"]) == (5, True, 120)
-    settings = settings_of(game, ["learning_rate=.5", "hidden=[3]", "activation=relu"])
-    assert (settings.learning_rate, settings.hidden, settings.activation) == (0.5, [3], "relu")
-    assert isinstance(make_model(Plan.of(AGAINST_OTHERS))[0], MaskablePPO)
-
-
-def test_an_interrupted_run_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*arguments: Any, **keywords: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(ppo, "train", interrupt)
-    result = invoke(*TINY, "--out", str(tmp_path / "run"))
-    assert result.exit_code == 130
-    assert result.stderr == f"interrupted: go on with python -m train.ppo flip7 --out {tmp_path / 'run'} --resume\n"
-
-
-def test_the_demo_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    for name in ("demo", "demo-2", "demo-3"):
-        assert demo.free_directory() == Path("runs") / name
-        demo.free_directory().mkdir(parents=True)
-    assert {"random", "count3", "ev"} <= set(Plan.of(demo.RUN).against)
-    assert ppo.REPORT_MATCHES >= 2000

@@ -1,4 +1,4 @@
-"""What happens around MaskablePPO's loop: the entropy schedule, self-play, evaluation, checkpoints, the progress bar."""
+"""What happens around the loop of MaskablePPO: entropy schedule, self-play, evaluation, checkpoints, progress bar."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from card_envs.arena import Duel
 from card_envs.players.network import Network, save_network
-from train.checkpoints import layers_of, save_state
-from train.evaluation import as_metadata, one_line
+from train.checkpoints import copy_layers, save_state
+from train.evaluation import format_line, format_metadata
 
 
 class Callback(BaseCallback):
-    """One that lets every step pass."""
+    """A callback that never stops the training."""
 
     model: MaskablePPO
 
@@ -27,7 +27,7 @@ class Callback(BaseCallback):
 
 
 class EntropySchedule(Callback):
-    """Sets the entropy bonus for the update that follows a rollout, which SB3 keeps constant."""
+    """Sets the entropy bonus, which SB3 keeps constant, for the update that follows a rollout."""
 
     def __init__(self, schedule: Callable[[float], float], steps: int) -> None:
         super().__init__()
@@ -47,20 +47,21 @@ class SelfPlay(Callback):
         self.opponent = opponent
 
     def _on_rollout_start(self) -> None:
-        self.opponent.layers = layers_of(self.model)
+        self.opponent.layers = copy_layers(self.model)
 
 
 class Keeper(Callback):
-    """Between two rollouts: evaluates on the deals ``"tune"`` and writes the best and the last network and the run's state.
+    """Evaluates on the deals ``"tune"`` between rollouts; writes the best network, the last one and the state of the run.
 
     Args:
-        out: the run's directory.
-        agent: the network as a player; gets the policy's layers.
-        evaluate: plays the agent against all yardsticks.
-        every: steps from one evaluation to the next.
-        first: evaluate before the first step too.
-        judge: the yardstick that tells which checkpoint is the best.
-        best: the best share so far.
+        out: The directory of the run.
+        agent: The network as a player, which gets the layers of the policy.
+        evaluate: Plays the agent against all yardsticks.
+        every: The number of steps from one evaluation to the next.
+        first: Whether to evaluate before the first step too.
+        judge: The yardstick that decides which checkpoint is the best.
+        best: The best share of wins so far.
+        console: Where a line about each evaluation is printed.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class Keeper(Callback):
         self._resumed = False
 
     def _on_training_start(self) -> None:
-        self._resumed = self.num_timesteps > 0  # what is on disk is this very state
+        self._resumed = self.num_timesteps > 0  # the state on disk is the current one
 
     def _on_rollout_start(self) -> None:
         if not self._resumed:
@@ -86,7 +87,7 @@ class Keeper(Callback):
             self._keep(True)
 
     def _keep(self, evaluate: bool) -> None:
-        self.agent.layers = layers_of(self.model)
+        self.agent.layers = copy_layers(self.model)
         if evaluate and (self.num_timesteps or self.first):
             duels = self.evaluate(self.agent)
             for spec, d in duels.items():
@@ -94,10 +95,10 @@ class Keeper(Callback):
                 self.logger.record(f"share_low/{spec}", d.share.low)
                 self.logger.record(f"share_high/{spec}", d.share.high)
             self.logger.dump(self.num_timesteps)
-            self.agent.metadata["evaluation"] = as_metadata(duels, steps=self.num_timesteps, deal_list="tune")
+            self.agent.metadata["evaluation"] = format_metadata(duels, steps=self.num_timesteps, board_list="tune")
             share = duels[self.judge].share.mean
             is_best = self.best is None or share > self.best
-            line = f"{self.num_timesteps:>11,} steps: wins % {one_line(duels)}{'  (best)' if is_best else ''}"
+            line = f"{self.num_timesteps:>11,} steps: wins % {format_line(duels)}{'  (best)' if is_best else ''}"
             self.console.print(line, highlight=False, soft_wrap=True)
             if is_best:
                 self.best = share
@@ -107,7 +108,7 @@ class Keeper(Callback):
 
 
 class Bar(Callback):
-    """A progress bar: steps, steps a second, the mean reward of the latest matches."""
+    """A progress bar that also shows the mean reward of the latest matches."""
 
     def __init__(self, steps: int, console: Console) -> None:
         super().__init__()

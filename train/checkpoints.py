@@ -1,4 +1,4 @@
-"""What a run leaves on disk: networks to play with, and the state to go on from."""
+"""What a run leaves on disk: networks to play with, and the state from which it can go on."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from torch import nn
 
 from card_envs.engine.game import Game, OptionValue
 from card_envs.envs.sb3 import CardVecEnv
-from card_envs.players.network import FORMAT, Network, observation_layout, write_atomically
+from card_envs.players.network import FORMAT, Network, describe_layout, write_atomically
 
 STATE = "card_envs.training/1"
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
-def layers_of(model: MaskablePPO) -> Layers:
-    """The policy's linear layers, from the observation to the logits; copies."""
+def copy_layers(model: MaskablePPO) -> Layers:
+    """Copy the linear layers of the policy, from the observation to the logits."""
     modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
     linear = [module for module in modules if isinstance(module, nn.Linear)]
     return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
 
 
-def blank_network(
+def make_blank_network(
     game: Game,
     options: Mapping[str, OptionValue],
     hidden: list[int],
@@ -42,8 +42,8 @@ def blank_network(
     *,
     deterministic: bool = True,
 ) -> Network:
-    """A network of the right shape and metadata, whose layers are zero: it finds all legal actions equally good."""
-    layout = observation_layout(game, options)
+    """Make a network of the right shape and metadata whose layers are zero, so that all its logits are equal."""
+    layout = describe_layout(game, options)
     widths = [sum(size for _, size in layout), *hidden, game.num_actions(int(options["players"]))]
     layers = [(np.zeros((n, m), np.float32), np.zeros(n, np.float32)) for m, n in pairwise(widths)]
     metadata: dict[str, Any] = {
@@ -60,9 +60,14 @@ def blank_network(
 
 
 def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
-    """Write all that the rest of the run depends on, atomically: taken between two rollouts, it goes on to the bit.
+    """Write everything that the rest of a run depends on, atomically.
 
-    ``best``: the best evaluation so far.
+    A run that is saved between two rollouts goes on from there as if it had not been interrupted, to the last bit.
+
+    Args:
+        path: The file to write.
+        model: The model of the run.
+        best: The share of wins of the best evaluation so far.
     """
     monitor, env = _environments(model)
     kind, words, position, gauss, cached = np.random.get_state()  # noqa: NPY002 (SB3 draws from it)
@@ -79,7 +84,7 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
             "python": random.getstate(),
         },
         "environment": {
-            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.state()],
+            "learner": [torch.frombuffer(bytearray(part), dtype=torch.uint8) for part in env.learner.save()],
             "observation": torch.from_numpy(cast(Any, model._last_obs).copy()),
             "starts": torch.from_numpy(cast(Any, model._last_episode_starts).copy()),
             "returns": torch.from_numpy(monitor.episode_returns.copy()),
@@ -94,18 +99,18 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """What :func:`save_state` wrote: tensors and plain values, no code. ``ValueError`` for anything else."""
+    """Read what :func:`save_state` wrote: tensors and plain values, no code. Anything else is a ``ValueError``."""
     try:
         state = torch.load(path, weights_only=True)
     except Exception as error:  # torch raises whatever its parsers meet in a broken file
-        raise ValueError(f"{path}: no readable state of a training run ({str(error).splitlines()[0]})") from None
+        raise ValueError(f"{path}: this is not a readable state of a training run ({str(error).splitlines()[0]})") from None
     if not isinstance(state, dict) or state.get("format") != STATE:
-        raise ValueError(f"{path}: no state of a training run of this version ({STATE})")
+        raise ValueError(f"{path}: this is not a state of a training run of this version ({STATE})")
     return state
 
 
 def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
-    """Bring a new model, made with the same arguments, to a saved state."""
+    """Bring a new model that was made with the same arguments to a saved state."""
     monitor, env = _environments(model)
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])

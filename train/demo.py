@@ -1,4 +1,4 @@
-"""``make demo``: train a two-player Flip 7 agent for about two minutes, and show how it does."""
+"""``make demo``: train an agent for Flip 7 with two players for about two minutes and show how it does."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ RUN = Run(
 )
 
 
-def free_directory() -> Path:
+def find_free_directory() -> Path:
     """The first of runs/demo, runs/demo-2, … that does not exist yet."""
     return next(path for n in count(1) if not (path := Path("runs") / (f"demo-{n}" if n > 1 else "demo")).exists())
 
 
 if __name__ == "__main__":
-    out = free_directory()
-    print(f"The same as: {RUN.command} --out {out}")
-    print(f"It imitates {RUN.warm_start}, then learns from {RUN.steps:,} decisions of its own: about two minutes on 2 cores.")
+    out = find_free_directory()
+    print(f"This is the same as {RUN.command} --out {out}")
+    print(
+        f"The agent imitates {RUN.warm_start}, then learns from {RUN.steps:,} decisions of its own."
+        " This takes about two minutes on two cores."
+    )
     start(RUN, out)
-    print(f"Play it: card-envs play flip7 --players 2 --against {out}/best.safetensors")
+    print(f"Play against it: card-envs play flip7 --players 2 --against {out}/best.safetensors")

@@ -1,4 +1,4 @@
-"""How the agent does against the players that everybody can name."""
+"""How an agent does against built-in players."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 from rich.table import Table
 
-from card_envs.arena import Duel, duel
+from card_envs.arena import Duel, play_duel
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player
 
 
-def yardsticks(game: Game, *others: str) -> list[str]:
-    """Whom an agent is measured against: ``random``, the game's named policies, its default opponent, and ``others``."""
+def list_yardsticks(game: Game, *others: str) -> list[str]:
+    """List whom an agent is measured against: ``random``, the named players of the game, its default opponent, ``others``."""
     return list(dict.fromkeys(["random", *game.aliases, game.default_opponent, *others]))
 
 
@@ -23,27 +23,29 @@ def evaluate(
     options: Mapping[str, OptionValue],
     against: list[str],
     *,
-    deal_list: str,
+    board_list: str,
     seed: int,
     matches: int,
 ) -> dict[str, Duel]:
-    """One ``agent`` among equals of each spec, all on the same deals of ``deal_list``."""
-    return {spec: duel(game, agent, spec, matches=matches, deal_list=deal_list, seed=seed, **options) for spec in against}
+    """Play one ``agent`` among equals of each spec, always on the same boards of ``board_list``."""
+    return {
+        spec: play_duel(game, agent, spec, matches=matches, board_list=board_list, seed=seed, **options) for spec in against
+    }
 
 
-def as_metadata(duels: Mapping[str, Duel], **about: Any) -> dict[str, Any]:
-    """An evaluation as a checkpoint stores it: ``share[spec]`` is [mean, low, high]."""
+def format_metadata(duels: Mapping[str, Duel], **about: Any) -> dict[str, Any]:
+    """Format an evaluation as a checkpoint stores it: ``share[spec]`` is [mean, low, high]."""
     shares = {spec: [round(x, 4) for x in (d.share.mean, d.share.low, d.share.high)] for spec, d in duels.items()}
     return {**about, "share": shares}
 
 
-def one_line(duels: Mapping[str, Duel]) -> str:
-    """The shares in percent with half their intervals: ``random 98.1±.6  ev 47.0±2.2``."""
+def format_line(duels: Mapping[str, Duel]) -> str:
+    """Format the shares in percent with half the widths of their intervals: ``random 98.1±.6  ev 47.0±2.2``."""
     return "  ".join(f"{spec} {100 * d.share.mean:.1f}±{50 * (d.share.high - d.share.low):.1f}" for spec, d in duels.items())
 
 
-def as_table(duels: Mapping[str, Duel]) -> Table:
-    """The final report, for a terminal."""
+def make_table(duels: Mapping[str, Duel]) -> Table:
+    """Make the table of the final report."""
     some = next(iter(duels.values()))
     table = Table(caption=f"{some.matches:,} matches each", caption_justify="left")
     for heading in ("against", "wins %", "95 % interval", f"a fair share: {100 * some.fair:.1f} %", "points ahead"):

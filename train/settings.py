@@ -1,4 +1,4 @@
-"""The settings of training: data, from ``settings.toml`` and the command line."""
+"""The settings of training, from ``settings.toml`` and the command line."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from card_envs.engine.batch import REWARDS
 from card_envs.engine.game import Game, unknown
+from card_envs.engine.matches import REWARDS
 from card_envs.players.network import ACTIVATIONS
 
 FILE = Path(__file__).with_name("settings.toml")
@@ -18,7 +18,7 @@ FILE = Path(__file__).with_name("settings.toml")
 
 @dataclass(frozen=True)
 class Settings:
-    """One run's settings; ``settings.toml`` says what they mean. ``ValueError`` for a value out of range."""
+    """The settings of a run; ``settings.toml`` says what they mean. A value out of range is a ``ValueError``."""
 
     n_envs: int
     n_steps: int
@@ -54,7 +54,7 @@ class Settings:
 
     @property
     def rollout(self) -> int:
-        """Decisions in a rollout."""
+        """The number of decisions in a rollout."""
         return self.n_envs * self.n_steps
 
 
@@ -65,12 +65,12 @@ _SHARES = ("gamma", "gae_lambda", "clip_range")
 
 
 def _allowed(name: str, value: Any) -> str:
-    """What is allowed as this setting, if ``value`` is not; else an empty string."""
+    """What is allowed as this setting, if ``value`` is not; otherwise an empty string."""
     if name in _WORDS:
         return "" if value in _WORDS[name] else " or ".join(_WORDS[name])
     if name == "hidden":
         widths = isinstance(value, list) and all(type(width) is int and width >= 1 for width in value)
-        return "" if widths else "a list of whole numbers from 1, as [128, 128]"
+        return "" if widths else "a list of whole numbers from 1, such as [128, 128]"
     if _TYPES[name] == "int":
         return "" if type(value) is int and value >= 1 else "a whole number from 1"
     low, high = (1e-12 if name in _POSITIVE else 0.0), (1.0 if name in _SHARES else 1e6)
@@ -78,8 +78,8 @@ def _allowed(name: str, value: Any) -> str:
     return "" if number else f"a number {'over' if name in _POSITIVE else 'from'} 0" + (" to 1" if name in _SHARES else "")
 
 
-def settings_of(game: Game, changes: Iterable[str] = (), *, warm_start: bool = False) -> Settings:
-    """The settings for a game, with or without a warm start, with changes like ``"learning_rate=1e-4"``."""
+def load_settings(game: Game, changes: Iterable[str] = (), *, warm_start: bool = False) -> Settings:
+    """Load the settings for a game, with or without a warm start, and apply changes such as ``"learning_rate=1e-4"``."""
     table = tomllib.loads(FILE.read_text())
     values: dict[str, Any] = table["default"] | table.get(game.name, {})
     own = values.pop("warm_start", {})
@@ -88,7 +88,7 @@ def settings_of(game: Game, changes: Iterable[str] = (), *, warm_start: bool = F
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
-            raise ValueError(f"--set {change!r}: expected is NAME=VALUE, as n_envs=32")
+            raise ValueError(f"--set {change!r}: NAME=VALUE is expected, as in n_envs=32")
         if name not in _TYPES:
             raise unknown("setting", name, _TYPES)
         try:

@@ -1,6 +1,7 @@
-"""A warm start: before PPO, the policy is fitted to what a player does in the learner's place, the value to what comes of it.
+"""A warm start: before PPO, the policy imitates a player in the place of the learner.
 
-This is behaviour cloning: maximum likelihood of the player's actions.
+This is behaviour cloning. The policy is fitted to the actions of the player by maximum likelihood, the value to what the player
+earned.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ from torch.nn.functional import mse_loss
 
 from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players import Player
-from card_envs.players.player import seat_players
+from card_envs.players.runner import Runner
 from train.settings import Settings
 
-HELD_OUT = 20  # one decision of so many is not fitted to, but measured on
+HELD_OUT = 20  # of so many decisions one is held out, to measure on
 
-Report = Callable[[int, int], None]  # is told how much is done, of how much
+Report = Callable[[int, int], None]  # takes how much is done and how much there is to do
 
 
 def silent(done: int, total: int) -> None:
@@ -33,13 +34,13 @@ def silent(done: int, total: int) -> None:
 
 @dataclass
 class Demonstrations:
-    """Decisions of a player in the learner's place.
+    """Decisions of a player in the place of the learner.
 
     Attributes:
         observation: float32 [n, D].
         action_mask: bool [n, A].
-        action: int64 [n], what the player chose.
-        returns: float32 [n], what the learner earned from there to the end of the match.
+        action: int64 [n], the choices of the player.
+        returns: float32 [n], the rewards from there to the end of the match.
     """
 
     observation: Tensor
@@ -50,26 +51,29 @@ class Demonstrations:
     def __len__(self) -> int:
         return len(self.action)
 
-    def of(self, which: Tensor) -> Demonstrations:
+    def select(self, which: Tensor) -> Demonstrations:
+        """The decisions with these indices."""
         return Demonstrations(self.observation[which], self.action_mask[which], self.action[which], self.returns[which])
 
 
 def watch(learner: SingleAgentBatch, player: Player, decisions: int, report: Report = silent) -> Demonstrations:
-    """Let ``player`` act for the learner: his first ``decisions``, rounded up to whole steps of all rows.
+    """Let ``player`` act for the learner and keep their first ``decisions``, rounded up to whole steps of all rows.
 
-    The matches that are under way after the last of them are played to their ends, only for their returns.
+    Matches that are under way after that are played to the end, for their returns only.
     """
-    batch = learner.batch
-    n = batch.size
+    matches = learner.matches
+    n = matches.size
     steps = -(-decisions // n)
-    observation = np.empty((steps, n, batch.observation_size), np.float32)
-    action_mask = np.empty((steps, n, batch.num_actions), np.bool_)
+    observation = np.empty((steps, n, matches.observation_size), np.float32)
+    action_mask = np.empty((steps, n, matches.num_actions), np.bool_)
     action = np.empty((steps, n), np.int64)
     earned: list[NDArray[np.float64]] = []
     ended: list[NDArray[np.bool_]] = []
-    rows, player_of, actions = np.arange(n), np.zeros(n, np.int8), np.zeros(n, np.int64)
+    runner = Runner(matches, [player])
+    rows = np.arange(n)
     while len(rows):
-        seat_players(batch, rows, player_of, [player], actions)
+        runner.choose(rows)
+        actions = matches.actions.copy()
         step = len(earned)
         if step < steps:
             observation[step], action_mask[step], action[step] = learner.observation(), learner.action_mask(), actions
@@ -93,15 +97,16 @@ def watch(learner: SingleAgentBatch, player: Player, decisions: int, report: Rep
 def imitate(
     model: MaskablePPO, shown: Demonstrations, settings: Settings, seed: int, report: Report = silent
 ) -> tuple[float, float]:
-    """Fit the model's policy and value to ``shown``, with an optimiser of its own.
+    """Fit the policy and the value of the model to ``shown``, with a separate optimiser.
 
-    Returns the loss and the part of the actions that are the policy's likeliest ones, both on decisions that were held out.
+    Returns:
+        The loss, and the fraction of actions that are the likeliest ones of the policy, both on decisions that were held out.
     """
     policy = model.policy
     optimizer = torch.optim.Adam(policy.parameters(), lr=settings.warm_start_learning_rate)
     generator = torch.Generator().manual_seed(seed)
 
-    def loss_of(some: Demonstrations) -> Tensor:
+    def compute_loss(some: Demonstrations) -> Tensor:
         values, log_prob, _ = policy.evaluate_actions(some.observation, some.action, action_masks=some.action_mask)
         loss: Tensor = settings.vf_coef * mse_loss(values.flatten(), some.returns) - log_prob.mean()
         return loss
@@ -115,16 +120,16 @@ def imitate(
         shuffled = fitted[torch.randperm(len(fitted), generator=generator)]
         for which in torch.split(shuffled, settings.warm_start_batch_size):
             optimizer.zero_grad()
-            loss_of(shown.of(which)).backward()  # type: ignore[no-untyped-call]
+            compute_loss(shown.select(which)).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(policy.parameters(), settings.max_grad_norm)
             optimizer.step()
             schedule.step()
             done += len(which)
             report(done, settings.warm_start_epochs * len(fitted))
         with torch.no_grad():
-            some = shown.of(held_out)
+            some = shown.select(held_out)
             likeliest = policy.get_distribution(some.observation, action_masks=some.action_mask.numpy()).mode()
-            loss, accuracy = float(loss_of(some)), float((likeliest == some.action).float().mean())
+            loss, accuracy = float(compute_loss(some)), float((likeliest == some.action).float().mean())
         model.logger.record("warm_start/loss", loss)
         model.logger.record("warm_start/accuracy", accuracy)
         model.logger.dump(epoch)
@@ -135,7 +140,7 @@ def imitate(
 def warm_start(
     model: MaskablePPO, learner: SingleAgentBatch, player: Player, name: str, settings: Settings, seed: int, console: Console
 ) -> None:
-    """Watch the player called ``name`` in the learner's place, and make the model's policy play like him."""
+    """Watch the player called ``name`` in the place of the learner, and make the policy of the model play like them."""
     progress = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         console=console, transient=True, disable=not console.is_terminal,
@@ -148,7 +153,7 @@ def warm_start(
         shown = watch(learner, player, settings.warm_start_decisions, shows(progress.add_task(f"watching {name}")))
         loss, accuracy = imitate(model, shown, settings, seed, shows(progress.add_task(f"imitating {name}")))
     console.print(
-        f"warm start: chooses as {name} in {100 * accuracy:.1f} % of decisions that it was not fitted to"
+        f"warm start: agrees with {name} in {100 * accuracy:.1f} % of decisions that it was not fitted to"
         f" (loss {loss:.3f}, {len(shown):,} decisions)",
         highlight=False, soft_wrap=True,
     )  # fmt: skip

@@ -1,21 +1,21 @@
-"""Who is better, and how sure are we: matches between players on duplicate deals."""
+"""Who is better, and how sure is that? Players meet on the same boards, each played in all seat rotations."""
 
-from card_envs.arena.bench import Bench, bench
-from card_envs.arena.duel import LISTS, Duel, Estimate, Matches, duel, estimate, list_seed, play_matches
-from card_envs.arena.panel import Panel, panel, panels
+from card_envs.arena.benchmark import Benchmark, run_benchmark
+from card_envs.arena.boards import BOARD_LISTS, derive_list_seed
+from card_envs.arena.duels import Duel, play_duel
+from card_envs.arena.panels import Panel, available_panels, load_panel
+from card_envs.arena.statistics import Estimate, estimate_mean
 
 __all__ = [
-    "LISTS",
-    "Bench",
+    "BOARD_LISTS",
+    "Benchmark",
     "Duel",
     "Estimate",
-    "Matches",
     "Panel",
-    "bench",
-    "duel",
-    "estimate",
-    "list_seed",
-    "panel",
-    "panels",
-    "play_matches",
+    "available_panels",
+    "derive_list_seed",
+    "estimate_mean",
+    "load_panel",
+    "play_duel",
+    "run_benchmark",
 ]

@@ -1,12 +1,14 @@
-"""A report for people: the same tables as Markdown and on the terminal, made from the JSON alone."""
+"""A report for people, made from its JSON alone: the same tables as Markdown and on the terminal, and a picture of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.table import Table as Grid
 
@@ -17,7 +19,7 @@ MARK, EARLY, SELF = "*", "†", "–"
 
 @dataclass(frozen=True)
 class Section:
-    """A heading with lines of text and perhaps a table, whose first column holds names."""
+    """A heading with lines of text and, if there are columns, a table whose first column holds names."""
 
     title: str
     lines: Sequence[str] = ()
@@ -25,28 +27,28 @@ class Section:
     rows: Sequence[Sequence[str]] = ()
 
 
-def sections(report: Report) -> Iterator[Section]:
-    """The parts of a report, in order."""
+def list_sections(report: Report) -> Iterator[Section]:
+    """Yield the sections of a report in order."""
     results = report["results"]
-    yield Section(f"Benchmark of {results['game']}", list(_header(report)))
+    yield Section(f"Benchmark of {results['game']}", list(_describe_run(report)))
     for n in results["tables"]:
         league = [row for row in results["league"] if row["players"] == n]
         if not league:
             yield Section(f"{n} players", ["Nothing was played."])
             continue
-        yield _league(n, league, report["timing"]["ms_per_decision"].get(str(n), {}), results)
+        yield _make_league(n, league, report["timing"]["ms_per_decision"].get(str(n), {}), results)
         cross = [entry for entry in results["cross"] if entry["players"] == n]
         if cross:
-            yield _cross(n, [row["player"] for row in league], cross, results)
-        yield _details(n, league)
-        yield _metrics(n, league, results["method"])
+            yield _make_cross(n, [row["player"] for row in league], cross, results)
+        yield _make_details(n, league)
+        yield _make_metrics(n, league, results["method"])
     tests = [entry for entry in results["cross"] if entry["sprt"]]
     if tests:
-        yield _sequential(tests, results)
+        yield _make_sequential(tests, results)
     elif results["baseline"]:
-        yield _against(results)
+        yield _compare_with_baseline(results)
     if results["gate"]:
-        yield Section("Gate", [gate_line(results["gate"])])
+        yield Section("Gate", [describe_gate(results["gate"])])
     if results["warnings"]:
         yield Section("Warnings", results["warnings"])
     if results["faults"]:
@@ -57,25 +59,25 @@ def sections(report: Report) -> Iterator[Section]:
     yield Section("Results", [f"SHA-256 {report['results_sha256']}", f"{timing['matches']:,} matches played in this run{rate}"])
 
 
-def _header(report: Report) -> Iterator[str]:
+def _describe_run(report: Report) -> Iterator[str]:
     results, header, machine = report["results"], report["header"], report["machine"]
     yield f"command: {header['command']}"
     if header["resumed"]:
-        yield "continued: part of it had been played before"
+        yield "continued from an earlier report"
     for player in header["irreproducible"]:
-        yield f"NOT REPRODUCIBLE: {player}, made anew, did not play a block again as before; it is no function of row and key"
+        yield f"NOT REPRODUCIBLE: {player}, made anew, played a board in another way; it depends on more than row and key"
     if header["interrupted"]:
-        yield "cut short: what follows is what had been played"
+        yield "interrupted: the figures cover what had been played by then"
     yield "versions: " + ", ".join(f"{name} {v}" for name, v in header["versions"].items())
     options = ", ".join(f"{name}={str(v).lower() if isinstance(v, bool) else v}" for name, v in results["options"].items())
     if results["panel"]:
         whole = "" if results["panel"]["complete"] else ", but not all of its tables and matches"
         yield f"panel of {results['game']}, version {results['panel']['version']}{whole}"
     yield f"options: {options} (SHA-256 {results['options_sha256']})"
-    deals = results["deals"]
-    for n, found in deals["by_players"].items():
-        which = f"list {deals['list']}, seed {deals['seed']}, {found['deals']:,} for {n} players"
-        yield f"deals: {which} (SHA-256 {found['sha256']})"
+    boards = results["boards"]
+    for n, played in boards["by_players"].items():
+        which = f"list {boards['list']}, seed {boards['seed']}, {played['boards']:,} for {n} players"
+        yield f"boards: {which} (SHA-256 {played['sha256']})"
     for player in results["players"]:
         if player["sha256"] or "spec" in player:
             yield f"player {player['player']}: {player.get('spec') or player['kind'] + ' SHA-256 ' + player['sha256']}"
@@ -87,7 +89,7 @@ def _header(report: Report) -> Iterator[str]:
     yield f"machine: {machine['system']} {machine['processor']}, {machine['cores']} cores"
 
 
-def _league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], results: Report) -> Section:
+def _make_league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], results: Report) -> Section:
     columns = [
         "player", "rating", "95 %", "win %", "95 %", "fair %", "placement", "margin", "ms/decision", "illegal", "truncated"
     ]  # fmt: skip
@@ -97,10 +99,10 @@ def _league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], res
         rows.append(
             [
                 row["player"],
-                _number(row["rating"], ".0f") if row["identified"] else "not identified",
-                _interval(row["low"], row["high"], ".0f"),
+                _format_number(row["rating"], ".0f") if row["identified"] else "not identified",
+                _format_interval(row["low"], row["high"], ".0f"),
                 f"{100 * row['win']:.1f}",
-                _interval(row["win_low"], row["win_high"], ".1f", 100),
+                _format_interval(row["win_low"], row["win_high"], ".1f", 100),
                 f"{100 * row['fair']:.1f}",
                 f"{row['placement']:.2f}",
                 f"{row['margin']:+.1f}",
@@ -110,22 +112,22 @@ def _league(n: int, league: list[dict[str, Any]], speeds: Mapping[str, Any], res
             ]
         )
     reference = league[0]["reference"]
-    how = (
-        f"Ratings by placement, {reference} at 0; the intervals are of the difference from {reference}: two others are compared"
-        " by the cross-table. Margin: points ahead of the others' mean, in the direction that wins."
+    explanation = (
+        f"Ratings by placement, {reference} at 0. The intervals are those of the difference from {reference}; compare other"
+        " pairs by the cross-table. Margin: points ahead of the mean of the others, in the direction that wins."
     )
-    lines = [how]
+    lines = [explanation]
     if not all(row["identified"] for row in league):
         lines.append(
-            f"Rating not identified: wins do not lead from that player to {reference} and back, so the matches do not say how"
-            " far apart they are. The table is in the order of the wins."
+            f"Rating not identified: no chain of wins leads from that player to {reference} and back, so the matches do not"
+            " tell how far apart they are. The table is in the order of the wins."
         )
     if results["method"]["until_sure"]:
-        lines.append("Matches ended early by the sequential test: intervals do not allow for that.")
+        lines.append("The sequential test ended some matches early; the intervals do not allow for that.")
     return Section(f"League of {n} players", lines, columns, rows)
 
 
-def _cross(n: int, names: list[str], cross: list[dict[str, Any]], results: Report) -> Section:
+def _make_cross(n: int, names: list[str], cross: list[dict[str, Any]], results: Report) -> Section:
     cells = {}
     for entry in cross:
         mark = (MARK if entry["significant"] else "") + (EARLY if entry["early"] else "")
@@ -134,21 +136,21 @@ def _cross(n: int, names: list[str], cross: list[dict[str, Any]], results: Repor
         cells[entry["b"], entry["a"]] = f"{-100 * entry['edge']:+.1f} {half}"
     rows = [[one, *(cells.get((one, other), SELF) for other in names)] for one in names]
     lines = [
-        "Win % over the fair share of the row's player against the column's"
-        + (", one among the other's, both ways." if n > 2 else ".")
+        "Win % above the fair share, row's player against column's"
+        + (", one among the others and the other way round." if n > 2 else ".")
         + f" {MARK} significant (Holm)."
         + (f" {EARLY} ended early: the interval is too narrow." if any(entry["early"] for entry in cross) else "")
     ]
     factors = [entry["variance_factor"] for entry in cross if entry["variance_factor"] is not None]
     if factors:
         lines.append(
-            f"Duplicate deals: variance × {sum(factors) / len(factors):.2f} of independent matches'"
+            f"Boards in all rotations: {sum(factors) / len(factors):.2f} times the variance of independent matches"
             f" ({min(factors):.2f} … {max(factors):.2f} over the pairs)."
         )
     return Section(f"Cross-table of {n} players", lines, ["", *names], rows)
 
 
-def _details(n: int, league: list[dict[str, Any]]) -> Section:
+def _make_details(n: int, league: list[dict[str, Any]]) -> Section:
     columns = [
         "player", "matches", "win % by seat", "worst opponent", "decisions/match", "deals/match", "points/deal", "points/match"
     ]  # fmt: skip
@@ -160,7 +162,7 @@ def _details(n: int, league: list[dict[str, Any]]) -> Section:
             f"{row['worst']['player']} ({100 * row['worst']['edge']:+.1f})" if row["worst"] else SELF,
             f"{row['decisions_per_match']:.1f}",
             f"{row['deals_per_match']:.2f}",
-            _number(row["points_per_deal"], ".2f"),
+            _format_number(row["points_per_deal"], ".2f"),
             f"{row['points_per_match']:.1f}",
         ]
         for row in league
@@ -168,87 +170,87 @@ def _details(n: int, league: list[dict[str, Any]]) -> Section:
     return Section(f"Play of {n} players", (), columns, rows)
 
 
-def _metrics(n: int, league: list[dict[str, Any]], method: Mapping[str, Any]) -> Section:
+def _make_metrics(n: int, league: list[dict[str, Any]], method: Mapping[str, Any]) -> Section:
     lines = [f"{name}: {meaning}" for name, meaning in method["metrics"].items()]
-    if method["appraised_deals"]:
-        lines[-1] += f"; of the first {method['appraised_deals']} deals of each line-up"
-    rows = [[name, *(_measured(row["metrics"][name]) for row in league)] for name in method["metrics"]]
+    if method["appraised_boards"]:
+        lines[-1] += f"; on the first {method['appraised_boards']} boards of each line-up"
+    rows = [[name, *(_format_metric(row["metrics"][name]) for row in league)] for name in method["metrics"]]
     return Section(f"Metrics of {n} players", lines, ["metric, 95 %", *(row["player"] for row in league)], rows)
 
 
-def _measured(figure: Mapping[str, float | None]) -> str:
+def _format_metric(figure: Mapping[str, float | None]) -> str:
     value, low, high = (figure[key] for key in ("value", "low", "high"))
     if value is None or low is None or high is None:
         return SELF
     return f"{value:.2f} ±{(high - low) / 2:.2f}"
 
 
-def _sequential(tests: list[dict[str, Any]], results: Report) -> Section:
+def _make_sequential(tests: list[dict[str, Any]], results: Report) -> Section:
     method = results["method"]
     rows = [
         [
             entry["a"],
             str(entry["players"]),
             entry["sprt"]["verdict"],
-            f"{entry['sprt']['blocks']:,}",
+            f"{entry['sprt']['boards']:,}",
             f"{entry['sprt']['llr']:+.2f}",
         ]
         for entry in tests
     ]
     line = (
-        f"Against {results['baseline']}: block score 0 or {method['edge']:+g}, both errors {method['errors']:g} (SPRT),"
-        " decided after so many blocks."
+        f"Against {results['baseline']}: a board score of {method['edge']:+g} against 0, both error rates"
+        f" {method['errors']:g} (SPRT), and the number of boards after which it was decided."
     )
-    return Section("Sequential test", [line], ["player", "players", "verdict", "blocks", "log likelihood ratio"], rows)
+    return Section("Sequential test", [line], ["player", "players", "verdict", "boards", "log-likelihood ratio"], rows)
 
 
-def _against(results: Report) -> Section:
+def _compare_with_baseline(results: Report) -> Section:
     baseline = results["baseline"]
     lines = []
     for entry in results["cross"]:
         if entry["b"] == baseline:
-            verdict = ("better" if entry["edge"] > 0 else "worse") if entry["significant"] else "no difference is shown"
+            verdict = ("better" if entry["edge"] > 0 else "worse") if entry["significant"] else "no difference shown"
             low, edge, high = (f"{100 * entry[key]:+.1f}" for key in ("low", "edge", "high"))
             lines.append(f"{entry['a']} with {entry['players']} players: {edge} ({low} … {high}), {verdict}")
     return Section(f"Against {baseline}", lines)
 
 
-def gate_line(gate: Mapping[str, Any]) -> str:
-    """Whether a gate is passed, in a sentence."""
+def describe_gate(gate: Mapping[str, Any]) -> str:
+    """Return whether a gate is passed, in a sentence."""
     floors = ", ".join(f"{100 * floor:+.2f} with {n} players" for n, floor in gate["floor"].items())
     verdict = "shown" if gate["shown"] else "NOT shown"
-    bound = f"one-sided lower bound of the win % over the fair share: {floors}"
+    bound = f"one-sided lower bound of the win % above the fair share: {floors}"
     return f"{gate['player']} > {gate['baseline']}: {verdict} at 95 % ({bound})"
 
 
-def _number(value: float | None, form: str) -> str:
+def _format_number(value: float | None, form: str) -> str:
     return SELF if value is None else format(value, form)
 
 
-def _interval(low: float | None, high: float | None, form: str, times: float = 1) -> str:
+def _format_interval(low: float | None, high: float | None, form: str, times: float = 1) -> str:
     return SELF if low is None or high is None else f"{times * low:{form}} … {times * high:{form}}"
 
 
-def markdown(report: Report) -> str:
-    """The report as Markdown."""
+def format_markdown(report: Report) -> str:
+    """Return the report as Markdown."""
     parts = []
-    for number, section in enumerate(sections(report)):
+    for number, section in enumerate(list_sections(report)):
         parts.append(f"{'#' if number == 0 else '##'} {section.title}")
         if section.lines:
-            parts.append("\n".join(f"* {_escaped(line)}" for line in section.lines))
+            parts.append("\n".join(f"* {_escape(line)}" for line in section.lines))
         if section.columns:
             lines = [section.columns, ["---", *["---:"] * (len(section.columns) - 1)], *section.rows]
-            parts.append("\n".join("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines))
+            parts.append("\n".join("| " + " | ".join(_escape(cell) for cell in line) + " |" for line in lines))
     return "\n\n".join(parts) + "\n"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return re.sub(r"([\\`*_{}\[\]<>|$#~])", r"\\\1", text)
 
 
-def show(report: Report, console: Console) -> None:
-    """Print the report."""
-    for section in sections(report):
+def print_report(report: Report, console: Console) -> None:
+    """Print the report on a console."""
+    for section in list_sections(report):
         console.print(section.title, style="bold")
         for line in section.lines:
             console.print(line)
@@ -260,3 +262,75 @@ def show(report: Report, console: Console) -> None:
                 grid.add_row(*row)
             console.print(grid)
         console.print()
+
+
+# ---- a picture
+
+
+def draw_report(report: Report) -> Any:
+    """Return a matplotlib figure: ratings with their intervals and the cross-table as a heat map, for each table size.
+
+    This needs matplotlib (the extra ``plot``).
+    """
+    from matplotlib.figure import Figure
+
+    results = report["results"]
+    tables = results["tables"]
+    most = max((sum(row["players"] == n for row in results["league"]) for n in tables), default=1)
+    figure = Figure(figsize=(11, max(3.0, 0.5 * most + 1.5) * len(tables)), layout="constrained")
+    axes = figure.subplots(len(tables), 2, squeeze=False)
+    for (left, right), n in zip(axes, tables, strict=True):
+        league = [row for row in results["league"] if row["players"] == n]
+        _draw_ratings(left, n, league)
+        image = _draw_heat_map(right, n, [row["player"] for row in league], [e for e in results["cross"] if e["players"] == n])
+        figure.colorbar(image, ax=right, label="win % above the fair share")
+    return figure
+
+
+def save_picture(report: Report, file: Path) -> None:
+    """Write :func:`draw_report` to a file.
+
+    Raises:
+        ValueError: matplotlib does not write files with this suffix.
+    """
+    draw_report(report).savefig(file)
+
+
+def _escape_dollars(text: str) -> str:
+    """Keep matplotlib from reading text between dollars as a formula."""
+    return text.replace("$", r"\$")
+
+
+def _draw_ratings(axes: Any, n: int, league: list[dict[str, Any]]) -> None:
+    rated = [row for row in league if row["rating"] is not None]
+    values = np.array([row["rating"] for row in rated], float)
+    errors = np.abs(np.array([[row["low"] for row in rated], [row["high"] for row in rated]], float) - values)
+    places = np.arange(len(rated))
+    if rated:
+        axes.errorbar(values, places, xerr=errors, fmt="o", capsize=3)
+    axes.set_yticks(places, [_escape_dollars(row["player"]) for row in rated])
+    axes.invert_yaxis()
+    axes.axvline(0.0, color="0.8", zorder=0)
+    reference = f"Elo units above {_escape_dollars(league[0]['reference'])}" if league else ""
+    axes.set(title=f"{n} players: ratings, 95 %", xlabel=reference)
+
+
+def _draw_heat_map(axes: Any, n: int, names: list[str], cross: list[dict[str, Any]]) -> Any:
+    edges = np.full((len(names), len(names)), np.nan)
+    significant = set()
+    for entry in cross:
+        i, j = names.index(entry["a"]), names.index(entry["b"])
+        edges[i, j], edges[j, i] = 100 * entry["edge"], -100 * entry["edge"]
+        if entry["significant"]:
+            significant |= {(i, j), (j, i)}
+    top = np.nanmax(np.abs(edges)) if cross else 1.0
+    image = axes.imshow(edges, cmap="RdBu", vmin=-top, vmax=top)
+    for i, j in np.argwhere(np.isfinite(edges)).tolist():
+        dark = abs(edges[i, j]) > 0.6 * top
+        text = f"{edges[i, j]:+.1f}{'*' if (i, j) in significant else ''}"
+        axes.text(j, i, text, ha="center", va="center", color="white" if dark else "black", fontsize=9)
+    labels = [_escape_dollars(name) for name in names]
+    axes.set_xticks(range(len(names)), labels, rotation=30, ha="right")
+    axes.set_yticks(range(len(names)), labels)
+    axes.set(title=f"{n} players: row against column (* significant)")
+    return image

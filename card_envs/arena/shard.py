@@ -1,9 +1,9 @@
-"""Shards: the unit of work, a few blocks of one line-up. A block is one deal in all its rotations.
+"""Shards: the unit of work, consecutive boards of one line-up.
 
-What happens in a block depends on its line-up and deal alone: not on who plays it, nor on the blocks beside it. So matches
-of many blocks are played side by side where all players say that their answers do not depend on the batch that they are
-asked in (``batch_invariant``). Of others that is not known – floating-point products may – and each of their blocks is
-played alone, its rows in one order, with linear algebra on one thread.
+What happens on a board depends on its line-up and its number alone, not on who plays the shard or on the boards beside it. The
+matches of many boards are played side by side if all players declare that their answers do not depend on the batch they are
+asked in (``batch_invariant``). Nothing is known about other players, whose floating-point products may depend on it, so each of
+their boards is played alone, with its rows in a fixed order and linear algebra on one thread.
 """
 
 from __future__ import annotations
@@ -22,68 +22,82 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from card_envs.arena.lineups import Lineup
-from card_envs.arena.play import Playing
-from card_envs.engine.batch import Batch
+from card_envs.arena.boards import Lineup, assign_seats
 from card_envs.engine.game import Game
-from card_envs.engine.measures import measures_of
-from card_envs.engine.random import mix, stream
+from card_envs.engine.loops import RESET
+from card_envs.engine.matches import Matches
+from card_envs.engine.measures import DEALS, LOST, load_measures
+from card_envs.engine.random import mix
 from card_envs.players import Player
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import is_compiled
+from card_envs.players.runner import Runner, Watcher
 
-BLOCKS_BUILT_IN, BLOCKS = 256, 32  # of a shard: of compiled players only, of batch-invariant ones
-APPRAISED = 64  # deals of each line-up, the first: appraising decisions takes longer than playing them
-FAULTS_TOLD = 20  # the first ones, in words; all are counted
+BOARDS_COMPILED, BOARDS_INVARIANT = 256, 32  # in a shard: if all players are compiled; if all are batch-invariant
+APPRAISED = 64  # boards of each line-up, the first ones: appraising decisions takes longer than playing them
+FAULTS_TOLD = 20  # the first faults are described in words; all are counted
 
 
 @dataclass(frozen=True)
 class Task:
-    """A shard to be played: deals ``first`` … ``first + deals - 1`` of the list ``seed``."""
+    """A shard to be played.
+
+    Attributes:
+        game, options: what is played.
+        lineup: who plays.
+        seed: the seed of the board list.
+        first, boards: boards ``first`` … ``first + boards - 1`` of the list.
+        episode: ``"match"`` or ``"deal"`` (only the first deal of each match).
+        forgiving: whether a player that fails loses the match instead of ending the run.
+        measured: whether the game's metrics are counted.
+    """
 
     game: Game
     options: Mapping[str, Any]
     lineup: Lineup
     seed: int
     first: int
-    deals: int
+    boards: int
+    episode: str = "match"
+    forgiving: bool = True
+    measured: bool = True
 
     @property
     def matches(self) -> int:
-        return self.deals * len(self.lineup)
+        return self.boards * len(self.lineup)
 
 
-def unit(players: int) -> int:
-    """Shares of a win are counted in units of 1/lcm(1 … n), exactly: k winners of n get 1/k each."""
+def count_win_units(players: int) -> int:
+    """Return lcm(1 … players), the units that a win is counted in: each of k winners gets exactly 1/k of them."""
     return math.lcm(*range(1, players + 1))
 
 
-# What is kept of every deal: summed over its rotations, an integer for each different player of the line-up.
-PER_DEAL = ("pairs", "shares", "margins", "places", "counts")
+# What is kept of every board: summed over its rotations, integers for each different player of the line-up.
+PER_BOARD = ("pairs", "shares", "margins", "places", "counts")
 # What is kept of a shard as a whole.
 PER_SHARD = ("seat_shares", "seat_squares", "points", "faults", "decisions")
 
 
 @dataclass
 class Shard:
-    """What the P different players of a line-up, sorted by name, did in consecutive blocks of matches of n.
+    """What the P different players of a line-up, sorted by name, did on consecutive boards at a table of n.
 
     Attributes:
-        first, deals: which deals.
-        pairs: int64 [deals, P, P], half wins of i over j by placement: 2 if ahead, 1 if level.
-        shares: int64 [deals, P], of the wins, in :func:`unit` units.
-        margins: int64 [deals, P], n-1 times the points ahead of the mean of the others; 0 in a match lost by a failure.
-        places: int64 [deals, P], twice the placements, the mean one where players tie.
-        counts: int64 [deals, P, C], what :func:`~card_envs.engine.measures.measures_of` the game counts.
-        seat_shares, seat_squares: int64 [P, n], the sums of the shares, and of their squares, by seat.
-        points, faults, decisions: int64 [P]: totals, matches lost by a failure, decisions made.
-        rounds: deals that were played to their end in all the matches.
-        truncated: matches that a technical cap cut off.
-        told: the first faults, in words.
-        seconds: float64 [P], spent on ``timed`` decisions, int64 [P], in this process. No part of the result.
+        first, boards: which boards.
+        pairs: int64 [boards, P, P], half wins of i over j by placement: 2 if i is ahead, 1 if they are level.
+        shares: int64 [boards, P], shares of the wins in units of :func:`count_win_units`.
+        margins: int64 [boards, P], n - 1 times the points ahead of the mean of the others; 0 in a match lost by a failure.
+        places: int64 [boards, P], twice the placements; players that tie have the mean of their placements.
+        counts: int64 [boards, P, C], the counts of :func:`~card_envs.engine.measures.load_measures`.
+        seat_shares, seat_squares: int64 [P, n], sums of the shares and of their squares by seat.
+        points, faults, decisions: int64 [P], total points, matches lost by a failure, decisions made.
+        deals: deals played to their end in all matches.
+        truncated: matches ended by a technical cap.
+        told: the first faults in words.
+        seconds, timed: float64 and int64 [P], the time spent on ``timed`` decisions in this process. Not part of the results.
     """
 
     first: int
-    deals: int
+    boards: int
     pairs: NDArray[np.int64]
     shares: NDArray[np.int64]
     margins: NDArray[np.int64]
@@ -94,7 +108,7 @@ class Shard:
     points: NDArray[np.int64]
     faults: NDArray[np.int64]
     decisions: NDArray[np.int64]
-    rounds: int
+    deals: int
     truncated: int
     told: list[str]
     seconds: NDArray[np.float64]
@@ -102,37 +116,46 @@ class Shard:
 
     @property
     def end(self) -> int:
-        """The first deal after it."""
-        return self.first + self.deals
+        """The first board after it."""
+        return self.first + self.boards
 
-    def followed_by(self, others: Sequence[Shard]) -> Shard:
-        """One shard of this and the others, which follow it without a gap."""
+    def join(self, others: Sequence[Shard]) -> Shard:
+        """Return one shard of this one and the others, which follow it without a gap."""
         parts = [self, *others]
-        joined: dict[str, Any] = {name: np.concatenate([getattr(s, name) for s in parts]) for name in PER_DEAL}
-        sums = (*PER_SHARD, "deals", "rounds", "truncated", "seconds", "timed")
+        joined: dict[str, Any] = {name: np.concatenate([getattr(s, name) for s in parts]) for name in PER_BOARD}
+        sums = (*PER_SHARD, "boards", "deals", "truncated", "seconds", "timed")
         added: dict[str, Any] = {name: sum(getattr(s, name) for s in parts) for name in sums}
         return Shard(self.first, **joined, **added, told=[text for s in parts for text in s.told][:FAULTS_TOLD])
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain values; the integers of every deal as base64 of zlib of little-endian int64."""
-        packed = {name: _pack(getattr(self, name)) for name in PER_DEAL}
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values; the integers of every board are packed as base64 of zlib of little-endian int64."""
+        packed = {name: _pack(getattr(self, name)) for name in PER_BOARD}
         lists = {name: getattr(self, name).tolist() for name in PER_SHARD}
-        rest = {name: getattr(self, name) for name in ("first", "deals", "rounds", "truncated", "told")}
+        rest = {name: getattr(self, name) for name in ("first", "boards", "deals", "truncated", "told")}
         return rest | lists | packed
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], different: int, counts: int) -> Shard:
-        """The shard of ``different`` players that :meth:`as_json` has written; ``ValueError`` if it is none."""
+        """Read a shard that :meth:`to_json` has written.
+
+        Args:
+            data: the plain values.
+            different: the number of different players.
+            counts: the number of counts of the game.
+
+        Raises:
+            ValueError: The data are not those of such a shard.
+        """
         try:
-            deals = int(data["deals"])
-            shapes = {"pairs": (deals, different, different), "counts": (deals, different, counts)}
-            packed: dict[str, Any] = {name: _unpack(data[name], shapes.get(name, (deals, different))) for name in PER_DEAL}
+            boards = int(data["boards"])
+            shapes = {"pairs": (boards, different, different), "counts": (boards, different, counts)}
+            packed: dict[str, Any] = {name: _unpack(data[name], shapes.get(name, (boards, different))) for name in PER_BOARD}
             lists: dict[str, Any] = {name: np.array(data[name], np.int64) for name in PER_SHARD}
             if int(data["first"]) < 0:
-                raise ValueError("a deal before the first")
+                raise ValueError("its first board is negative")
             if any(len(array) != different for array in lists.values()):
                 raise ValueError("wrong number of players")
-            rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "deals", "rounds", "truncated")}
+            rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "boards", "deals", "truncated")}
             untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
             return cls(**rest, **packed, **lists, **untimed, told=list(map(str, data["told"])))
         except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
@@ -148,110 +171,172 @@ def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
     return flat.reshape(shape).astype(np.int64)
 
 
-def merged(shards: Mapping[int, Shard]) -> dict[int, Shard]:
-    """The same blocks in as few shards as there can be, by first deal."""
-    found: list[list[Shard]] = []
+def merge_shards(shards: Mapping[int, Shard]) -> dict[int, Shard]:
+    """Return the same boards in as few shards as possible, by first board."""
+    runs: list[list[Shard]] = []
     for _, shard in sorted(shards.items()):
-        if found and found[-1][-1].end == shard.first:
-            found[-1].append(shard)
+        if runs and runs[-1][-1].end == shard.first:
+            runs[-1].append(shard)
         else:
-            found.append([shard])
-    return {run[0].first: run[0].followed_by(run[1:]) if len(run) > 1 else run[0] for run in found}
+            runs.append([shard])
+    return {run[0].first: run[0].join(run[1:]) if len(run) > 1 else run[0] for run in runs}
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Keeps linear algebra on one thread: of the whole process, so around all shards that are played at the same time."""
+def limit_blas() -> AbstractContextManager[Any]:
+    """Keep linear algebra on one thread. This holds for the whole process, so it goes around all shards played at a time."""
     limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
     return limits
 
 
+def choose_shard_size(players: Iterable[Player]) -> int:
+    """Return how many boards a shard of these players has at most."""
+    kinds = [(is_compiled(player), bool(getattr(player, "batch_invariant", False))) for player in players]
+    if all(compiled for compiled, _ in kinds):
+        return BOARDS_COMPILED
+    return BOARDS_INVARIANT if all(invariant for _, invariant in kinds) else 1
+
+
+# ---- playing
+
+
+class Stopped(Exception):  # noqa: N818 (it is not an error)
+    """Playing was stopped before the end of the matches."""
+
+
+class _Counter(Watcher):
+    """Counts decisions and what the game's metrics are made of.
+
+    Attributes:
+        decisions: int64 [players of the runner], the decisions that each has made.
+        counts: int64 [matches, seats, C], the counts of the measures.
+    """
+
+    def __init__(self, matches: Matches, task: Task, stop: Event | None) -> None:
+        self.decisions = np.zeros(len(set(task.lineup)), np.int64)
+        self._matches = matches
+        self._stop = stop
+        self._measures = load_measures(task.game) if task.measured else None
+        self._appraised = task.first + matches.rows // matches.players < APPRAISED
+        self._finished = np.zeros(matches.size, np.int64)
+        names = self._measures.names if self._measures else ()
+        self.counts = np.zeros((matches.size, matches.players, len(names)), np.int64)
+
+    def before_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        if self._stop is not None and self._stop.is_set():
+            raise Stopped
+        self.decisions += np.bincount(who[rows], minlength=len(self.decisions))
+
+    def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        self._count(rows)
+        self._appraise(rows)
+
+    def after_end(self, rows: NDArray[np.int64]) -> None:
+        self._count(rows)
+        self._appraise(rows)
+
+    def after_failure(self, rows: NDArray[np.int64]) -> None:
+        self._count(rows)
+
+    def _count(self, rows: NDArray[np.int64]) -> None:
+        if self._measures is not None:
+            self._matches.count(rows, self._finished, self.counts)
+
+    def _appraise(self, rows: NDArray[np.int64]) -> None:
+        if self._measures is None or self._measures.appraiser is None:
+            return
+        rows = rows[self._appraised[rows]]
+        self.counts[rows, :, self._measures.names.index(DEALS)] = self._finished[rows, None]
+        rows = rows[self._matches.to_move[rows] >= 0]
+        if len(rows):
+            lost = self._measures.appraiser.lost(self._matches, rows)
+            self.counts[rows, self._matches.to_move[rows], self._measures.names.index(LOST)] += lost
+
+
 def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = None) -> Shard:
-    """Play a shard, within :func:`one_blas_thread`; ``players`` by the names of the line-up."""
-    n, deals = len(task.lineup), task.deals
+    """Play a shard within :func:`limit_blas`.
+
+    Args:
+        task: what is played.
+        players: players by the names of the line-up.
+        stop: ends the shard early when it is set, by :class:`Stopped`.
+
+    Raises:
+        IllegalAction: A player has answered with an illegal action, and the task is not forgiving.
+    """
+    n = len(task.lineup)
     names = sorted(set(task.lineup))
-    places = np.array([names.index(name) for name in task.lineup], np.int8)
-    batch = Batch(task.game, deals * n, seed=0, **task.options)
-    rows = np.arange(batch.size)
-    deal, rotation = task.first + rows // n, rows % n
-    batch._identity[:] = np.stack([np.full(batch.size, task.seed), deal, 0 * rows, 0 * rows], axis=1)
-    order = _order(task.seed, deal, n)
-    # in rotation k, seat s is taken by place order[(s - k) mod n]
-    place_at = np.take_along_axis(order, (np.arange(n) - rotation[:, None]) % n, axis=1)
+    rows = np.arange(task.matches)
+    board, rotation = task.first + rows // n, rows % n
+    place_at = assign_seats(task.seed, board, rotation, n)
+    player_at_place = np.array([names.index(name) for name in task.lineup], np.int8)
     salt = int.from_bytes(sha256("\n".join(task.lineup).encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         salts: NDArray[np.uint64] = mix(np.uint64(salt) + rotation.astype(np.uint64))
-    measures = measures_of(task.game)
-    playing = Playing(
-        batch, [players[name] for name in names], salts,
-        forgiving=True, measures=measures, appraised=deal < APPRAISED, stop=stop,
+    matches = Matches(
+        task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False
     )  # fmt: skip
-    playing.play(rows, places[place_at])
+    matches.identity[:] = np.column_stack([0 * rows + task.seed, board, 0 * rows])
+    matches.actions[:] = RESET
+    seating = player_at_place[place_at]
+    counter = _Counter(matches, task, stop)
+    runner = Runner(matches, [players[name] for name in names], forgiving=task.forgiving, salt=salts, watcher=counter)
+    runner.seating[:] = seating
+    runner.play(rows.copy())
+    return _summarize(task, names, runner, counter, place_at)
 
-    totals = np.empty((batch.size, n), np.int64)  # by place from here on
-    np.put_along_axis(totals, place_at, batch._states["totals"][:, :n].astype(np.int64), axis=1)
-    ahead = 1 if task.game.score_scale(task.options) > 0 else -1  # or where the lowest total wins
-    standing = ahead * totals
-    margins = ahead * (n * totals - totals.sum(axis=1, keepdims=True))
+
+def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Counter, place_at: NDArray[np.int64]) -> Shard:
+    """Sum what happened in the matches by board and player; ``place_at`` [matches, seats] is the line-up's place in a seat."""
+    n, boards, matches = len(task.lineup), task.boards, runner.matches
+    player_at_place = np.array([names.index(name) for name in task.lineup])
+    is_at = (player_at_place[:, None] == np.arange(len(names))).astype(np.int64)  # [place, player]
+    totals = np.empty((task.matches, n), np.int64)  # by place
+    np.put_along_axis(totals, place_at, matches.states["totals"][:, :n].astype(np.int64), axis=1)
+    direction = 1 if task.game.score_scale(task.options) > 0 else -1  # -1 if the lowest total wins
+    standing = direction * totals
+    margins = direction * (n * totals - totals.sum(axis=1, keepdims=True))
     faults = np.zeros(len(names), np.int64)
-    for fault in playing.faults:  # he is last, the others are level
-        seat = batch._to_move[fault.row]
-        standing[fault.row] = 0
-        standing[fault.row, place_at[fault.row, seat]] = -1
-        margins[fault.row] = 0
-        faults[fault.player] += 1
-    over = np.sign(standing[:, :, None] - standing[:, None, :])
+    for failure in runner.failures:  # the player that failed is last, the others are level
+        standing[failure.row] = 0
+        standing[failure.row, place_at[failure.row, matches.to_move[failure.row]]] = -1
+        margins[failure.row] = 0
+        faults[failure.player] += 1
+    ahead = np.sign(standing[:, :, None] - standing[:, None, :])
     winners = standing == standing.max(axis=1, keepdims=True)
-    shares = np.where(winners, unit(n) // winners.sum(axis=1, keepdims=True), 0)
-    half_places = 2 + (1 - over).sum(axis=2) - 1  # but himself, with whom he is level
-    is_at = (places[:, None] == np.arange(len(names))).astype(np.int64)  # [place, player]
+    shares = np.where(winners, count_win_units(n) // winners.sum(axis=1, keepdims=True), 0)
+    doubled_places = 2 + (1 - ahead).sum(axis=2) - 1  # every player is level with themselves
 
-    def of_deals(values: NDArray[np.int64]) -> NDArray[np.int64]:
-        summed: NDArray[np.int64] = values.reshape(deals, n, n).sum(axis=1) @ is_at
+    def sum_boards(values: NDArray[np.int64]) -> NDArray[np.int64]:
+        summed: NDArray[np.int64] = values.reshape(boards, n, n).sum(axis=1) @ is_at
         return summed
 
-    wins = (over + 1).reshape(deals, n, n, n).sum(axis=1)
-    pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", wins, is_at, is_at)
+    half_wins = (ahead + 1).reshape(boards, n, n, n).sum(axis=1)
+    pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", half_wins, is_at, is_at)
     pairs[:, np.arange(len(names)), np.arange(len(names))] = 0
-    player_at = places[place_at]
-    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), playing.counts)
+    player_at = player_at_place[place_at]
+    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), counter.counts)
     seat_share = np.take_along_axis(shares, place_at, axis=1)
     seats = [np.where(player_at == player, seat_share, 0) for player in range(len(names))]
     return Shard(
         first=task.first,
-        deals=deals,
+        boards=boards,
         pairs=pairs,
-        shares=of_deals(shares),
-        margins=of_deals(margins),
-        places=of_deals(half_places),
-        counts=counts.reshape(deals, n, len(names), -1).sum(axis=1),
+        shares=sum_boards(shares),
+        margins=sum_boards(margins),
+        places=sum_boards(doubled_places),
+        counts=counts.reshape(boards, n, *counts.shape[1:]).sum(axis=1),
         seat_shares=np.array([values.sum(axis=0) for values in seats]),
         seat_squares=np.array([(values**2).sum(axis=0) for values in seats]),
         points=totals.sum(axis=0) @ is_at,
         faults=faults,
-        decisions=playing.decisions,
-        rounds=int(batch._states["finished"].sum()),
-        truncated=int(batch._truncated.sum()),
+        decisions=counter.decisions,
+        deals=int(matches.states["finished"].sum()),
+        truncated=int(matches.truncated.sum()),
         told=[
-            f"{names[f.player]} in deal {deal[f.row]}, rotation {rotation[f.row]}, seat {batch._to_move[f.row]}: {f.reason}"
-            for f in sorted(playing.faults, key=lambda fault: fault.row)[:FAULTS_TOLD]
+            f"{names[failure.player]} on board {task.first + failure.row // n}, rotation {failure.row % n},"
+            f" seat {matches.to_move[failure.row]}: {failure.reason}"
+            for failure in sorted(runner.failures, key=lambda failure: failure.row)[:FAULTS_TOLD]
         ],
-        seconds=playing.seconds,
-        timed=playing.decisions,
+        seconds=runner.seconds,
+        timed=counter.decisions,
     )
-
-
-def _order(seed: int, deal: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    """A random order of the places for each deal, int64 [rows, n]: who sits beside whom is not to favour anybody."""
-    with np.errstate(over="ignore"):
-        key = stream(stream(np.uint64(seed), 1), deal.astype(np.uint64))
-        keys = np.stack([stream(key, place) for place in range(n)], axis=1)
-    order: NDArray[np.int64] = np.argsort(keys, axis=1)
-    return order
-
-
-def blocks_of(players: Iterable[Player]) -> int:
-    """How many blocks a shard of these players has at most."""
-    kinds = [(isinstance(player, BuiltIn), bool(getattr(player, "batch_invariant", False))) for player in players]
-    if all(built_in for built_in, _ in kinds):
-        return BLOCKS_BUILT_IN
-    return BLOCKS if all(invariant for _, invariant in kinds) else 1

@@ -1,7 +1,7 @@
-"""What blocks of matches say of the players: intervals, ratings, a sequential test. Functions of plain arrays.
+"""What boards say about players: intervals, ratings and a sequential test, as functions of plain arrays.
 
-A *block* is a deal with all its seat rotations; blocks are independent of each other, the matches in one are not. So every
-interval here counts blocks.
+Boards are independent of each other, but the matches of one board are not, because they are dealt from the same decks. Every
+interval here therefore counts boards.
 """
 
 from __future__ import annotations
@@ -15,33 +15,38 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-ALPHA = 0.01  # of choix: keeps ratings finite in a resample in which somebody never won; too little to move the others
-ELO = 400.0 / log(10.0)
+LEVEL = 0.95  # of every interval
 RESAMPLES = 1000
-LEVEL = 0.95
+
+ALPHA = 0.01  # choix's regularisation: keeps ratings finite if a player never wins in a resample, and hardly moves the others
+ELO = 400.0 / log(10.0)
 
 EDGE = 0.02
-ERROR = 0.05  # both of the sequential test's
-MIN_BLOCKS = 50
+ERROR = 0.05  # both error rates of the sequential test
+MIN_BOARDS = 50
 LOWER, UPPER = log(ERROR / (1.0 - ERROR)), log((1.0 - ERROR) / ERROR)
 
 Floats = NDArray[np.float64]
 
 
-def rounded(value: float | None, digits: int = 6) -> float | None:
-    """Shorter than the last bits, in which linear algebra libraries differ."""
+def round_figure(value: float | None, digits: int = 6) -> float | None:
+    """Round a figure before the last bits, in which linear algebra libraries differ; ``None`` if it is not finite."""
     return None if value is None or not np.isfinite(value) else round(float(value), digits) + 0.0
 
 
+# ---- means
+
+
 @dataclass(frozen=True)
-class Mean:
-    """A mean over independent blocks.
+class Estimate:
+    """A mean of independent values.
 
     Attributes:
-        mean, low, high: with Student's two-sided 95 % interval.
-        floor: the one-sided 95 % bound from below.
-        p: two-sided, of the mean being 0.
-        blocks: how many.
+        mean: the mean.
+        low, high: its two-sided 95 % interval (Student's t).
+        floor: its one-sided 95 % lower bound.
+        p: the two-sided p-value of the true mean being 0.
+        n: the number of values.
     """
 
     mean: float
@@ -49,79 +54,99 @@ class Mean:
     high: float
     floor: float
     p: float
-    blocks: int
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
 
 
-def unseen_share(n: int, error: float) -> float:
-    """What n blocks that are all alike leave open, with this error: how often blocks may yet be different.
+def bound_unseen_share(n: int, error: float) -> float:
+    """Return the largest share of different values that ``n`` equal ones leave plausible, at this error rate.
 
-    The exact binomial bound (Clopper and Pearson 1934) for none of n; about 3/n at 5 %.
+    This is the exact binomial bound (Clopper and Pearson 1934) for none in n, about 3/n at 5 %.
     """
     return float(1.0 - error ** (1.0 / n))
 
 
-def mean_of(blocks: Floats, bound: float = 0.5) -> Mean:
-    """The mean of independent values, float64 [n], n at least 2, which lie between ``-bound`` and ``bound``.
+def estimate_mean(values: Floats, bounds: tuple[float, float] | None = None) -> Estimate:
+    """Estimate the mean of independent values, such as the scores of boards.
 
-    Blocks that are all alike have no spread. Then the interval allows for such as have not been seen, at the bounds.
+    Equal values show no spread, from which Student's t would conclude that there is none. If the ``bounds`` of a value are
+    known, the interval then allows for values at these bounds that have not been seen; otherwise it has no width.
+
+    Args:
+        values: float64 [n], n at least 2.
+        bounds: the lowest and the highest possible value, if there are any.
     """
-    n = len(blocks)
+    n = len(values)
     if n < 2:
-        raise ValueError(f"an interval needs 2 blocks at least, {n} given")
-    mean, error = float(blocks.mean()), float(blocks.std(ddof=1)) / n**0.5
+        raise ValueError(f"an interval needs at least 2 values, {n} given")
+    mean, error = float(values.mean()), float(values.std(ddof=1)) / n**0.5
+    least_p = min(1.0, 2.0 ** (1 - n))  # n equal values prove no more than n tosses of a coin that fall alike
+    if error < 1e-12:
+        lowest, highest = bounds or (mean, mean)
+        two_sided, one_sided = bound_unseen_share(n, (1 - LEVEL) / 2), bound_unseen_share(n, 1 - LEVEL)
+        low, high = mean - two_sided * (mean - lowest), mean + two_sided * (highest - mean)
+        return Estimate(mean, low, high, mean - one_sided * (mean - lowest), 1.0 if abs(mean) < 1e-12 else least_p, n)
     half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
     floor = mean - float(stdtrit(n - 1, LEVEL)) * error
-    # n that are alike prove no more than n tosses of a coin that fall alike
-    least = min(1.0, 2.0 ** (1 - n))
-    if error < 1e-12:
-        two_sided, one_sided = unseen_share(n, (1 - LEVEL) / 2), unseen_share(n, 1 - LEVEL)
-        low, high = mean - two_sided * (mean + bound), mean + two_sided * (bound - mean)
-        return Mean(mean, low, high, mean - one_sided * (mean + bound), 1.0 if abs(mean) < 1e-12 else least, n)
-    p = max(least, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
-    return Mean(mean, mean - half, mean + half, floor, p, n)
+    p = max(least_p, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
+    return Estimate(mean, mean - half, mean + half, floor, p, n)
 
 
-def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down adjustment of p-values: those at most .05 are significant, all together with 5 % of error."""
+def adjust_by_holm(p: Sequence[float]) -> list[float]:
+    """Return Holm's step-down adjustment of p-values: those up to .05 are significant with a joint error rate of 5 %."""
     order = np.argsort(p, kind="stable")
     adjusted = [0.0] * len(p)
-    worst = 0.0
+    largest = 0.0
     for rank, i in enumerate(order.tolist()):
-        worst = max(worst, min(1.0, (len(p) - rank) * p[i]))
-        adjusted[i] = worst
+        largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
+        adjusted[i] = largest
     return adjusted
 
 
-def variance_factor(scores: Floats, independent: float) -> float | None:
-    """The variance of the block scores by what it would be if every match had a deal of its own; ``None`` without any."""
+def compute_variance_factor(scores: Floats, independent: float) -> float | None:
+    """Divide the variance of board scores by the one they would have if every match were dealt anew; ``None`` if undefined."""
     return float(scores.var(ddof=1)) / independent if len(scores) > 1 and independent > 0 else None
 
 
 # ---- ratings
 
 
-def identified(counts: Floats, reference: int) -> tuple[NDArray[np.bool_], int]:
-    """Whose ratings the counts determine relative to each other's, bool [P], and who of them is the reference.
+def find_comparable(counts: Floats, reference: int) -> tuple[NDArray[np.bool_], int]:
+    """Find the players whose ratings relative to each other are determined by the wins.
 
-    Wins must lead from each to the other and back (Ford 1957): of a player who never lost they only say that he is better.
-    Of several such groups it is the largest, and of those the one with ``reference`` in it; without him its first is.
+    Wins must lead from each player to each other one and back (Ford 1957): the wins of a player who never lost say only that
+    they are better. If there are several such groups, the largest counts; among equally large ones, the one with ``reference``.
+
+    Args:
+        counts: float64 [players, players], how often i beat j.
+        reference: the player whose rating should be 0.
+
+    Returns:
+        bool [players], who belongs to the group, and the reference: the given one or else the first player of the group.
     """
     from scipy.sparse import csgraph
 
     _, component = csgraph.connected_components(counts > 0, directed=True, connection="strong")
     sizes = np.bincount(component)
     chosen = component[reference] if sizes[component[reference]] == sizes.max() else int(sizes.argmax())
-    found: NDArray[np.bool_] = component == chosen
-    return found, reference if found[reference] else int(np.argmax(found))
+    comparable: NDArray[np.bool_] = component == chosen
+    return comparable, reference if comparable[reference] else int(np.argmax(comparable))
 
 
-def ratings(counts: Floats, reference: int, start: Floats | None = None) -> Floats:
-    """Bradley-Terry ratings in Elo units, the reference's 0: float64 [P].
+def rate_players(counts: Floats, reference: int, start: Floats | None = None) -> Floats:
+    """Fit Bradley–Terry ratings by iterative Luce spectral ranking (Maystre and Grossglauser 2015).
 
-    ``counts[i, j]`` is how often i beat j, a tie being half a win of each. Solved by iterative Luce spectral ranking
-    (Maystre & Grossglauser 2015), the regularisation being :data:`ALPHA`. ``start`` are ratings to start from.
+    Args:
+        counts: float64 [players, players], how often i beat j; a tie is half a win of each.
+        reference: the player whose rating is 0.
+        start: float64 [players], ratings to start from.
+
+    Returns:
+        float64 [players], ratings in Elo units.
     """
-    import choix  # takes a second
+    import choix  # importing it takes a second
 
     initial = None if start is None else start / ELO
     strengths = choix.ilsr_pairwise_dense(counts, alpha=ALPHA, initial_params=initial)
@@ -129,10 +154,18 @@ def ratings(counts: Floats, reference: int, start: Floats | None = None) -> Floa
     return elo
 
 
-def resampled(columns: Floats, seed: int, resamples: int = RESAMPLES) -> Floats:
-    """Bootstrap over blocks: the sums of the columns, float64 [n, K], over n blocks drawn with replacement: [resamples, K].
+def resample_sums(columns: Floats, seed: int, resamples: int = RESAMPLES) -> Floats:
+    """Bootstrap over boards: sum the rows of n boards drawn with replacement.
 
-    All columns are drawn together: blocks of several line-ups from one deal stay together. Of integers the sums are exact.
+    A row is drawn as a whole, so the figures of all line-ups on one board stay together. Sums of integers are exact.
+
+    Args:
+        columns: float64 [boards, K].
+        seed: of the draws.
+        resamples: how many times n boards are drawn.
+
+    Returns:
+        float64 [resamples, K].
     """
     n = len(columns)
     rng = np.random.default_rng(seed)
@@ -144,8 +177,8 @@ def resampled(columns: Floats, seed: int, resamples: int = RESAMPLES) -> Floats:
     return sums
 
 
-def quantiles(samples: Floats) -> tuple[Any, Any]:
-    """The bounds of the middle 95 % of each column."""
+def compute_bounds(samples: Floats) -> tuple[Any, Any]:
+    """Return the lower and the upper bound of the middle 95 % of the samples in each column, or of one-dimensional samples."""
     low, high = np.quantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     return low, high
 
@@ -154,40 +187,42 @@ def quantiles(samples: Floats) -> tuple[Any, Any]:
 
 
 @dataclass(frozen=True)
-class Sprt:
-    """How a sequential test stands.
+class SequentialTest:
+    """The state of a sequential test.
 
     Attributes:
-        verdict: ``"better"`` (H1: the block score is the edge), ``"not better"`` (H0: it is 0), ``"undecided"``.
-        blocks: after how many it was decided; how many there are if it is not.
-        llr: the log likelihood ratio there.
+        verdict: ``"better"`` (H1: the board score is the edge), ``"not better"`` (H0: it is 0) or ``"undecided"``.
+        boards: the number of boards after which it was decided, or of all boards if it is undecided.
+        llr: the log-likelihood ratio at that point.
     """
 
     verdict: str
-    blocks: int
+    boards: int
     llr: float
 
 
-def log_likelihood_ratio(scores: Floats, edge: float) -> Floats:
-    """After each block, that the score is ``edge`` against 0: N (s1 - s0)(2 s̄ - s0 - s1) / (2 var).
+def compute_log_likelihood_ratios(scores: Floats, edge: float) -> Floats:
+    """Return, after each board, the log-likelihood ratio of a mean score of ``edge`` against 0.
 
-    So chess engines are tested. The variance is that of the blocks and of four more, two at either bound of a score, ±.5: of
-    nearly equal players most blocks are level, and the few that decide may not have come yet.
+    This is the normal approximation that chess engines are tested with: N (s1 - s0)(2 s̄ - s0 - s1) / (2 var). The variance is
+        that of
+    the boards and of four more, two at each bound of a score (±0.5): most boards of nearly equal players are level, and the few
+    that decide may not have come up yet.
     """
     n = np.arange(1, len(scores) + 1)
     mean = np.cumsum(scores) / n
     variance = (np.cumsum(scores**2) + 4 * 0.5**2) / (n + 4) - (np.cumsum(scores) / (n + 4)) ** 2
-    ratio: Floats = n * edge * (2 * mean - edge) / (2 * variance)
-    return ratio
+    ratios: Floats = n * edge * (2 * mean - edge) / (2 * variance)
+    return ratios
 
 
-def sprt(scores: Floats, edge: float = EDGE) -> Sprt:
-    """Wald's sequential test on block scores in the order of the deals, both errors 5 %, from 50 blocks on."""
+def run_sequential_test(scores: Floats, edge: float = EDGE) -> SequentialTest:
+    """Run Wald's sequential test on board scores in the order of the boards: both error rates are 5 %, from 50 boards on."""
     if not len(scores):
-        return Sprt("undecided", 0, 0.0)
-    ratio = log_likelihood_ratio(scores, edge)
-    decided = np.flatnonzero((ratio[MIN_BLOCKS - 1 :] <= LOWER) | (ratio[MIN_BLOCKS - 1 :] >= UPPER))
+        return SequentialTest("undecided", 0, 0.0)
+    ratios = compute_log_likelihood_ratios(scores, edge)
+    decided = np.flatnonzero((ratios[MIN_BOARDS - 1 :] <= LOWER) | (ratios[MIN_BOARDS - 1 :] >= UPPER))
     if not len(decided):
-        return Sprt("undecided", len(scores), float(ratio[-1]))
-    at = int(decided[0]) + MIN_BLOCKS - 1
-    return Sprt("better" if ratio[at] > 0 else "not better", at + 1, float(ratio[at]))
+        return SequentialTest("undecided", len(scores), float(ratios[-1]))
+    at = int(decided[0]) + MIN_BOARDS - 1
+    return SequentialTest("better" if ratios[at] > 0 else "not better", at + 1, float(ratios[at]))

@@ -9,7 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 import card_envs
-from card_envs.cli import bench, games, play, replay, risk, rules, speed
+from card_envs.cli import bench, games, play, replay, rules, speed
+from card_envs.risk.cli import app as risk_app
 
 
 class OneLineErrors(TyperGroup):
@@ -61,7 +62,7 @@ app.command("rules")(rules.show_rules)
 app.command("play")(play.play)
 app.command("replay")(replay.replay)
 app.command("bench", cls=bench.OptionalAddress)(bench.bench)
-app.add_typer(risk.app)
+app.add_typer(risk_app)
 app.command("speed")(speed.speed)
 
 

@@ -1,4 +1,4 @@
-"""``card-envs bench GAME PLAYER PLAYER …``: which player is better, and how sure that is."""
+"""``card-envs bench GAME PLAYER PLAYER …``: which player is better, and how sure is that?"""
 
 from __future__ import annotations
 
@@ -16,16 +16,22 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
 from typer.core import TyperCommand
 
 import card_envs
-from card_envs.arena.bench import Bench, read_report
-from card_envs.arena.panel import panel as panel_of
-from card_envs.arena.report import gate_line, markdown, show
-from card_envs.arena.run import Done, Roster, Threads, Workers
+from card_envs.arena.benchmark import Benchmark, read_report
+from card_envs.arena.duels import list_built_ins, list_ranking_tasks, make_ranking
+from card_envs.arena.panels import load_panel
+from card_envs.arena.report import describe_gate, format_markdown, print_report, save_picture
+from card_envs.arena.shard import Task
 from card_envs.arena.statistics import EDGE
-from card_envs.cli.arguments import GameName, OptionWords, table_console
+from card_envs.arena.tournament import Progress, Roster, Workers
+from card_envs.arena.workers import RayCluster, Threads
+from card_envs.cli.arguments import GameName, OptionWords
+from card_envs.console import table_console
+from card_envs.engine.game import Game
 from card_envs.players.network import write_atomically
 
 LOCAL = "local"
@@ -41,108 +47,141 @@ def bench(
         ),
     ] = None,
     players: Annotated[
-        str | None, typer.Option(metavar="N,…", help="Numbers of seats, each a league of its own.", show_default=False)
+        str | None, typer.Option(metavar="N,…", help="Numbers of seats; each gets its own league.", show_default=False)
     ] = None,
     option: OptionWords = None,
     panel: Annotated[
-        bool, typer.Option("--panel", help="Play the game's panel, and PLAYERs among it: its players, options and deals.")
+        bool, typer.Option("--panel", help="Play the game's panel (its players, options and boards) and PLAYERs among it.")
+    ] = False,
+    ranking: Annotated[
+        bool,
+        typer.Option(
+            "--ranking", help="Only print, as Markdown, how often each player (by default each built-in one) wins among others."
+        ),
     ] = False,
     matches: Annotated[
         int | None,
-        typer.Option(help="Matches of each line-up, rounded up to whole blocks (by default 2000).", show_default=False),
+        typer.Option(help="Matches of each line-up, rounded up to whole boards (by default 2000).", show_default=False),
     ] = None,
     until_sure: Annotated[
-        bool, typer.Option("--until-sure", help="A sequential test of each player against the baseline, however long it takes.")
+        bool, typer.Option("--until-sure", help="Test each player against the baseline sequentially, however long it takes.")
     ] = False,
-    baseline: Annotated[str | None, typer.Option(metavar="PLAYER", help="Whom to be better than.", show_default=False)] = None,
-    edge: Annotated[float, typer.Option(help="Wins over the fair share that the test is to tell from 0.")] = EDGE,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="PLAYER", help="The player that others are compared with.", show_default=False)
+    ] = None,
+    edge: Annotated[float, typer.Option(help="The share of wins above the fair share that the test tells from 0.")] = EDGE,
     gate: Annotated[
         str | None,
         typer.Option(metavar="'A > B'", help="Exit with 1 unless A is shown to be better than B.", show_default=False),
     ] = None,
-    deal_list: Annotated[str | None, typer.Option(help="train, tune or report (the default).", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the deals (by default 0).", show_default=False)] = None,
-    threads: Annotated[int, typer.Option(help="Threads that play; the results are the same.")] = 1,
+    board_list: Annotated[str | None, typer.Option(help="train, tune or report (the default).", show_default=False)] = None,
+    seed: Annotated[int | None, typer.Option(help="The seed of the board list (by default 0).", show_default=False)] = None,
+    threads: Annotated[int, typer.Option(help="Threads that play; the results do not depend on it.")] = 1,
     ray: Annotated[
         str | None,
         typer.Option(
             metavar="[ADDRESS]",
-            help="Play on a Ray cluster; without an address on one that is started here.",
+            help="Play on a Ray cluster; without an address, on one that is started here.",
             show_default=False,
         ),
     ] = None,
     json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JSON.", show_default=False)] = None,
-    markdown_file: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write the report as Markdown.", show_default=False)
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the report as Markdown.", show_default=False)
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw ratings and cross-table: .png, .svg, .pdf.", show_default=False)
     ] = None,
     resume: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Go on from this JSON, and write it anew (or to --json).", show_default=False),
+        typer.Option(metavar="FILE", help="Continue from this JSON report, and update it unless --json.", show_default=False),
     ] = None,
 ) -> None:
-    """Settle which players are better.
+    """Find out which players are better.
 
-    The same deals for every line-up, each in all seat rotations; ratings and a cross-table with honest intervals. Ctrl-C
-    prints the report on what has been played.
+    Every line-up plays the same boards, each in all seat rotations. The report has ratings and a cross-table with intervals.
+    After Ctrl-C it covers what has been played by then.
     """
-    it = card_envs.load_game(game)
-    sizes = None if players is None else numbers(players)
-    arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "deal_list": deal_list or "report", "seed": seed or 0}
-    options = it.read_options(option or ())
-    named = list(specs or [])
+    loaded = card_envs.load_game(game)
+    sizes = None if players is None else parse_numbers(players)
+    arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "board_list": board_list or "report", "seed": seed or 0}
+    options = loaded.read_options(option or ())
+    names = list(specs or [])
     if panel:
-        arguments, options, named = with_panel(game, arguments, named, {"option": option, "deal-list": deal_list, "seed": seed})
+        fixed = {"option": option, "board-list": board_list, "seed": seed}
+        arguments, options, names = apply_panel(game, arguments, names, fixed)
     elif "players" in options:
         if sizes is not None:
             raise ValueError("the number of players is given twice")
         arguments["tables"] = [options.pop("players")]
-    bench = Bench.of(
-        it, named, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
-    )  # fmt: skip
+    if ranking:
+        unused = {
+            "panel": panel, "until-sure": until_sure, "baseline": baseline, "gate": gate, "json": json, "markdown": markdown,
+            "plot": plot, "resume": resume,
+        }  # fmt: skip
+        refuse_options(unused, "--ranking, which only prints a table")
+        print_ranking(loaded, names or list_built_ins(loaded), arguments | options, threads, ray)
+        return
+    benchmark = Benchmark.create(
+        loaded, names, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
+    )
     if resume is not None:
-        bench.resume(read_report(resume), str(resume))
+        benchmark.resume(read_report(resume), str(resume))
     if plot is not None and find_spec("matplotlib") is None:
-        raise ValueError("matplotlib is not installed: pip install 'card-envs[plot]' brings it")
+        raise ValueError("matplotlib is not installed: install it with: pip install 'card-envs[plot]'")
     if plot is not None and plot.suffix not in FORMATS:
         raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
     target = json or resume
-    files = [file for file in (target, markdown_file, plot) if file is not None]
+    files = [file for file in (target, markdown, plot) if file is not None]
     for file in files:
-        check_writable(file)  # told now, not after the run
+        check_writable(file)  # it is better to fail before the run than after it
     if len({file.resolve() for file in files}) < len(files):
-        raise ValueError("json, markdown and plot are to be different files")
-    failed: list[str] = []
-    with one_interrupt():
-        with workers_of(bench.benchmark.roster, threads, ray) as workers, progress_bar(bench) as done:
+        raise ValueError("json, markdown and plot must be different files")
+    failures: list[str] = []
+    total = None if benchmark.until_sure else count_matches(benchmark.list_tasks())
+    with accept_one_interrupt():
+        with open_workers(benchmark.tournament.roster, threads, ray) as workers, show_progress(total) as progress:
             try:
-                bench.play(workers, done)
+                benchmark.play(workers, progress)
             except Exception as error:
-                failed.append(f"the run broke off ({type(error).__name__}: {error}); the report is on what had been played")
-        if bench.interrupted:
+                failures.append(f"the run broke off ({type(error).__name__}: {error}); the report covers what had been played")
+        if benchmark.interrupted:
             print("writing the report …", file=sys.stderr)
-        report = bench.report("card-envs " + shlex.join(sys.argv[1:]))
-        failed += attempt(write_json, report, target)
-        show(report, table_console())
-        failed += attempt(write_markdown, report, markdown_file)
-        failed += attempt(write_plot, report, plot)
-    if failed:
-        raise ValueError("; ".join(failed))
-    if bench.interrupted:
+        report = benchmark.make_report("card-envs " + shlex.join(sys.argv[1:]))
+        failures += try_to_write(write_json, report, target)
+        print_report(report, table_console())
+        failures += try_to_write(write_markdown, report, markdown)
+        failures += try_to_write(save_picture, report, plot)
+    if failures:
+        raise ValueError("; ".join(failures))
+    if benchmark.interrupted:
         raise typer.Exit(130)
-    found = report["results"]["gate"]
-    if found is not None and not found["shown"]:
-        print(f"card-envs: {gate_line(found)}", file=sys.stderr)
+    verdict = report["results"]["gate"]
+    if verdict is not None and not verdict["shown"]:
+        print(f"card-envs: {describe_gate(verdict)}", file=sys.stderr)
         raise typer.Exit(1)
 
 
+def print_ranking(game: Game, names: list[str], arguments: dict[str, Any], threads: int, ray: str | None) -> None:
+    """Print a Markdown table of the players' shares of the wins for each number of players."""
+    benchmark = Benchmark.create(game, names, **arguments)
+    tournament = benchmark.tournament
+    tasks = list_ranking_tasks(benchmark)
+    with open_workers(tournament.roster, threads, ray) as workers, show_progress(count_matches(tasks)) as progress:
+        tournament.play(tasks, workers, progress)
+    faults = [text for by_board in tournament.shards.values() for shard in by_board.values() for text in shard.told]
+    if faults:
+        raise ValueError(f"a player has failed, so there is no ranking: {faults[0]}")
+    for n, boards in benchmark.boards.items():
+        print(f"{n} players, a fair share is {1 / n:.3f}; {boards * n:,} matches a cell\n")
+        print(make_ranking(tournament, n, names), end="\n\n", flush=True)
+
+
 def check_writable(file: Path) -> None:
-    """``ValueError`` if a file cannot be written."""
+    """Raise ``ValueError`` if a file cannot be written."""
     folder = file.resolve().parent
     if not folder.is_dir():
-        raise ValueError(f"{file} cannot be written: {folder} is no folder")
+        raise ValueError(f"{file} cannot be written: {folder} is not a folder")
     if file.is_dir():
         raise ValueError(f"{file} cannot be written: it is a folder")
     if not os.access(folder, os.W_OK):
@@ -154,17 +193,11 @@ def write_json(report: dict[str, Any], file: Path) -> None:
 
 
 def write_markdown(report: dict[str, Any], file: Path) -> None:
-    write_atomically(file, markdown(report).encode())
+    write_atomically(file, format_markdown(report).encode())
 
 
-def write_plot(report: dict[str, Any], file: Path) -> None:
-    from card_envs.arena.plots import save_plot
-
-    save_plot(report, file)
-
-
-def attempt(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
-    """Write a file, if one is named; what went wrong, in words, if anything: the others shall be written all the same."""
+def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
+    """Write a file, if one is named, and return what went wrong, if anything, so that the other files are still written."""
     if file is None:
         return []
     try:
@@ -175,8 +208,8 @@ def attempt(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any
 
 
 @contextmanager
-def one_interrupt() -> Iterator[None]:
-    """Ctrl-C counts once: the report of what was played takes a moment, and a second press would lose it."""
+def accept_one_interrupt() -> Iterator[None]:
+    """Ignore a second Ctrl-C, which would lose the report while it is being made of what was played."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -193,7 +226,7 @@ def one_interrupt() -> Iterator[None]:
 
 
 class OptionalAddress(TyperCommand):
-    """``--ray`` may stand without a value, which Typer's options cannot."""
+    """A command whose option ``--ray`` may stand without a value, which Typer does not support."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         words = []
@@ -203,39 +236,52 @@ class OptionalAddress(TyperCommand):
         return parsed
 
 
-def numbers(text: str) -> list[int]:
-    """``"2,4"`` → ``[2, 4]``."""
+def parse_numbers(text: str) -> list[int]:
+    """Parse a list such as ``"2,4"``."""
     try:
         return [int(part) for part in text.split(",")]
     except ValueError:
-        raise ValueError(f"players = {text!r}: expected are whole numbers, as 2,4") from None
+        raise ValueError(f"players = {text!r}: expected are whole numbers, such as 2,4") from None
 
 
-def with_panel(
-    game: str, arguments: dict[str, Any], named: list[str], fixed: dict[str, Any]
+def apply_panel(
+    game: str, arguments: dict[str, Any], names: list[str], fixed: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """The arguments, options and players of a panel that ``named`` play among; table sizes and matches may be given."""
-    given = [name for name, value in fixed.items() if value is not None]
-    if given:
-        raise ValueError(f"--{given[0]} does not go with --panel, which fixes it")
-    it = panel_of(game)
-    arguments |= {"deal_list": it.deal_list, "seed": it.seed}
-    arguments["tables"] = arguments["tables"] or list(it.tables)
-    arguments["matches"] = arguments["matches"] or it.matches
-    complete = (tuple(arguments["tables"]), arguments["matches"]) == (it.tables, it.matches)
-    arguments["panel"] = {"version": it.version, "complete": complete}
-    return arguments, dict(it.options), list(dict.fromkeys([*it.players, *named]))
+    """Return the arguments, options and players of the game's panel, with ``names`` added to its players.
+
+    Table sizes and matches that are given take precedence over those of the panel.
+
+    Raises:
+        ValueError: One of the ``fixed`` options, which the panel decides, is given.
+    """
+    refuse_options(fixed, "--panel, which fixes it")
+    panel = load_panel(game)
+    arguments |= {"board_list": panel.board_list, "seed": panel.seed}
+    arguments["tables"] = arguments["tables"] or list(panel.tables)
+    arguments["matches"] = arguments["matches"] or panel.matches
+    complete = (tuple(arguments["tables"]), arguments["matches"]) == (panel.tables, panel.matches)
+    arguments["panel"] = {"version": panel.version, "complete": complete}
+    return arguments, dict(panel.options), list(dict.fromkeys([*panel.players, *names]))
+
+
+def refuse_options(values: dict[str, Any], by: str) -> None:
+    """Raise ``ValueError`` for the first of these options that is given."""
+    for name, value in values.items():
+        if value is not None and value is not False:
+            raise ValueError(f"--{name} does not go with {by}")
+
+
+def count_matches(tasks: list[Task]) -> int:
+    return sum(task.matches for task in tasks)
 
 
 @contextmanager
-def workers_of(roster: Roster, threads: int, ray: str | None) -> Iterator[Workers]:
-    """Who plays: threads of this process, or Ray."""
+def open_workers(roster: Roster, threads: int, ray: str | None) -> Iterator[Workers]:
+    """Yield whoever plays: threads of this process or a Ray cluster."""
     if ray is None:
         yield Threads(roster, threads)
         return
-    from card_envs.arena.cluster import Cluster
-
-    cluster = Cluster(roster, None if ray == LOCAL else ray)
+    cluster = RayCluster(roster, None if ray == LOCAL else ray)
     try:
         yield cluster
     finally:
@@ -243,19 +289,19 @@ def workers_of(roster: Roster, threads: int, ray: str | None) -> Iterator[Worker
 
 
 @contextmanager
-def progress_bar(bench: Bench) -> Iterator[Done]:
-    """A bar on stderr, if that is a terminal: matches played, their rate, the time left."""
+def show_progress(total: int | None) -> Iterator[Progress]:
+    """Show a bar on stderr, if that is a terminal, with the matches played, their rate and the time left."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"),
         TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    total = None if bench.until_sure else sum(task.matches for task in bench.tasks())
-    with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as bar:
+    console = Console(stderr=True)
+    with ProgressBar(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("playing", total=total, rate="")
 
-        def done(matches: int) -> None:
+        def advance(matches: int) -> None:
             bar.advance(task, matches)
             speed = bar.tasks[0].speed
             bar.update(task, rate=f"{speed:,.0f}/s" if speed else "")
 
-        yield done
+        yield advance

@@ -1,4 +1,4 @@
-"""``card-envs games``: what there is to play, and under which names."""
+"""``card-envs games``: the games with their options, spaces, players and ids."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 import card_envs
-from card_envs.cli.arguments import Json, print_json
+from card_envs.console import Json, print_json
 from card_envs.engine.game import Game
-from card_envs.envs.aec import aec_id
-from card_envs.envs.gym import gym_id
+from card_envs.envs.aec import build_aec_id
+from card_envs.envs.gym import build_gym_id
 from card_envs.players import registered_players
 
 
@@ -28,7 +28,7 @@ def list_games(json: Json = False) -> None:
 
 
 def describe(game: Game) -> dict[str, Any]:
-    """A game's facts as JSON-able values; sizes are those of the default options."""
+    """The facts of a game as JSON-able values. The sizes of its spaces are those with the default options."""
     options = game.resolve({})
     return {
         "name": game.name,
@@ -51,7 +51,7 @@ def describe(game: Game) -> dict[str, Any]:
         "aliases": dict(game.aliases),
         "more_players": registered_players(game.name),
         "default_opponent": game.default_opponent,
-        "ids": {"pettingzoo": aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": gym_id(game)},
+        "ids": {"pettingzoo": build_aec_id(game), "module": f"card_envs.{game.id}", "gymnasium": build_gym_id(game)},
     }
 
 
@@ -62,26 +62,26 @@ def _show(console: Console, game: dict[str, Any]) -> None:
     console.print(f"players      {players['min']} … {players['max']} (default {players['default']})")
     console.print(f"observation  float32, {game['observation']['size']} values in {len(game['observation']['fields'])} fields")
     console.print(f"actions      {game['actions']}, with an int8 mask (sizes with the default options)")
-    console.print("ids          " + ", ".join(f"{door} {name}" for door, name in game["ids"].items()))
+    console.print("ids          " + ", ".join(f"{library} {name}" for library, name in game["ids"].items()))
     console.print(f"opponent     {game['default_opponent']} by default")
-    options = [(o["name"], _word(o["default"]), o["allowed"], o["meaning"]) for o in game["options"]]
-    console.print(_grid(("option", "default", "allowed", "meaning"), options))
-    policies = [(p["name"], _parameters(p["parameters"]), p["meaning"]) for p in game["policies"]]
+    options = [(o["name"], _format_value(o["default"]), o["allowed"], o["meaning"]) for o in game["options"]]
+    console.print(_make_grid(("option", "default", "allowed", "meaning"), options))
+    policies = [(p["name"], _format_parameters(p["parameters"]), p["meaning"]) for p in game["policies"]]
     policies += [(name, "", f"is {spec}") for name, spec in game["aliases"].items()]
     policies += [(name, "", meaning) for name, meaning in game["more_players"].items()]
-    console.print(_grid(("player", "parameters", "meaning"), policies))
+    console.print(_make_grid(("player", "parameters", "meaning"), policies))
     console.print()
 
 
-def _parameters(defaults: dict[str, float]) -> str:
+def _format_parameters(defaults: dict[str, float]) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in defaults.items())
 
 
-def _word(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _grid(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Grid:
+def _make_grid(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Grid:
     grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for row in rows:
         grid.add_row(*row)

@@ -1,4 +1,4 @@
-"""Games of other libraries, measured in the same run: absolute figures of one machine say little about another."""
+"""Games of other libraries, measured in the same run because figures of different machines cannot be compared."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import import_module
 from time import perf_counter
 from typing import Any
 
-PORTION = 2048  # decisions in a portion, about
+PORTION = 2048  # the approximate number of decisions in a portion
 EIGHTS = "OpenSpiel crazy_eights, loop"
 EIGHTS_PLAYOUTS = "OpenSpiel crazy_eights, playouts"
 FOUR_RAW = "PettingZoo connect_four raw_env"
@@ -18,16 +18,16 @@ FOUR = "PettingZoo connect_four env"
 
 @dataclass(frozen=True)
 class Peer:
-    """One line of the table about another library; ``needs`` are the modules that it takes."""
+    """One line of the table about another library; ``needs`` lists the modules that it takes."""
 
     name: str
     what: str
-    prepare: Callable[[int], Callable[[], tuple[int, float]]]  # of the number of players
+    prepare: Callable[[int], Callable[[], tuple[int, float]]]  # takes the number of players
     needs: tuple[str, ...]
 
 
 def _play(state: Any, observe: bool) -> int:
-    """One random match of OpenSpiel in Python; returns its decisions."""
+    """Play a random match of OpenSpiel in Python and return the number of its decisions."""
     decisions = 0
     while not state.is_terminal():
         if state.is_chance_node():
@@ -42,8 +42,8 @@ def _play(state: Any, observe: bool) -> int:
     return decisions
 
 
-def crazy_eights_loop(players: int) -> Callable[[], tuple[int, float]]:
-    """A Python loop over decisions: legal actions and observation tensor. The deal is outside the clock."""
+def prepare_crazy_eights_loop(players: int) -> Callable[[], tuple[int, float]]:
+    """Measure a Python loop over decisions, with legal actions and the observation tensor. The deal is outside the clock."""
     game = import_module("pyspiel").load_game(f"crazy_eights(players={players})")
 
     def portion() -> tuple[int, float]:
@@ -60,10 +60,10 @@ def crazy_eights_loop(players: int) -> Callable[[], tuple[int, float]]:
     return portion
 
 
-def crazy_eights_playouts(players: int) -> Callable[[], tuple[int, float]]:
-    """Random playouts in C++, from one deal: a Monte-Carlo search of a single simulation does nothing else.
+def prepare_crazy_eights_playouts(players: int) -> Callable[[], tuple[int, float]]:
+    """Measure random playouts in C++ from one deal, which is all that a Monte Carlo search of a single simulation does.
 
-    The search does not tell its decisions: their mean comes from Python playouts of the same deal.
+    The search does not count decisions, so their mean number comes from playouts of the same deal in Python.
     """
     pyspiel = import_module("pyspiel")
     game = pyspiel.load_game(f"crazy_eights(players={players})")
@@ -82,8 +82,8 @@ def crazy_eights_playouts(players: int) -> Callable[[], tuple[int, float]]:
     return portion
 
 
-def connect_four(kind: str) -> Callable[[int], Callable[[], tuple[int, float]]]:
-    """Steps of PettingZoo's ``env`` or ``raw_env``: ``last()``, a legal action, ``step()``."""
+def prepare_connect_four(kind: str) -> Callable[[int], Callable[[], tuple[int, float]]]:
+    """Measure PettingZoo's ``env`` or ``raw_env``: ``last()``, a legal action, ``step()``."""
 
     def prepare(players: int) -> Callable[[], tuple[int, float]]:
         env = getattr(import_module("pettingzoo.classic.connect_four.connect_four"), kind)()
@@ -108,8 +108,8 @@ def connect_four(kind: str) -> Callable[[int], Callable[[], tuple[int, float]]]:
 
 
 PEERS = (
-    Peer(EIGHTS, "Python, legal actions and tensor", crazy_eights_loop, ("pyspiel",)),
-    Peer(EIGHTS_PLAYOUTS, "C++, no tensor", crazy_eights_playouts, ("pyspiel",)),
-    Peer(FOUR_RAW, "nonzero and random", connect_four("raw_env"), ("pettingzoo", "pygame")),
-    Peer(FOUR, "nonzero and random", connect_four("env"), ("pettingzoo", "pygame")),
+    Peer(EIGHTS, "Python, legal actions and tensor", prepare_crazy_eights_loop, ("pyspiel",)),
+    Peer(EIGHTS_PLAYOUTS, "C++, no tensor", prepare_crazy_eights_playouts, ("pyspiel",)),
+    Peer(FOUR_RAW, "nonzero and random", prepare_connect_four("raw_env"), ("pettingzoo", "pygame")),
+    Peer(FOUR, "nonzero and random", prepare_connect_four("env"), ("pettingzoo", "pygame")),
 )

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import json as jsonlib
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 import card_envs
-from card_envs.cli.arguments import Json, print_deal, print_json
+from card_envs.cli.arguments import print_deal
+from card_envs.console import Json, print_json, read_record
 
 
 def replay(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A record: the JSON of Table.record(), as `play --save` writes it.")
+        Path, typer.Argument(metavar="FILE", help="A record as `play --save` or Table.record() writes it, in JSON.")
     ],
     step: Annotated[bool, typer.Option("--step", help="Show the table before every action, not only at the end.")] = False,
     json: Json = False,
 ) -> None:
     """Replay a record.
 
-    Each action, and the table at its end; with --json the state at its end.
+    Prints every action and the table at the end, or with --json the state at the end.
     """
     record = read_record(file)
     try:
@@ -40,14 +40,3 @@ def replay(
         table.play(action)
         print_deal(table, deals, "      ")
     print(f"\n{table}")
-
-
-def read_record(file: Path) -> dict[str, Any]:
-    """The record in a file; ``ValueError`` if it is no JSON object."""
-    try:
-        record = jsonlib.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: no JSON ({error})") from None
-    if not isinstance(record, dict):
-        raise ValueError(f"{file}: a record is a JSON object, not {type(record).__name__}")
-    return record

@@ -1,4 +1,4 @@
-"""``card-envs rules GAME``: the numbered rules that the code and the tests quote."""
+"""``card-envs rules GAME``: the numbered rules of a game, which its code and its tests quote."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from card_envs.cli.arguments import GameName
 def show_rules(game: GameName) -> None:
     """Show the rules of a game.
 
-    Plain Markdown when the output is not a terminal.
+    If the output is not a terminal, it is plain Markdown.
     """
     text = files(card_envs.load_game(game).module).joinpath("RULES.md").read_text(encoding="utf-8")
     if sys.stdout.isatty():

@@ -1,12 +1,12 @@
-"""Loops, compiled by numba and cached on disk; or interpreted.
+"""Loops, compiled by numba and cached on disk, or interpreted.
 
-numba's cache does not see an edit in another module, and keeps all loops that one factory makes in a single index file
-written without a lock: two games could run each other's machine code. So each loop's name holds the game and a digest of
-the code that it compiles: its own index per game and version of the rules.
+numba's cache does not notice an edit in another module, and it keeps all loops that one factory makes in a single index file,
+which it writes without a lock: two games could run each other's machine code. Therefore each loop's name holds the game and a
+digest of the code that it compiles, so that every version of a game's rules has an index of its own.
 
-Machine code from the cache is linked by the names of its functions – module, qualified name, and a number that counts anew in
-every process. Of functions that one factory makes (``player.<locals>.choose``) those compiled in different processes could
-be taken for each other, so they too get a digest of their code into their names.
+Machine code from the cache is linked by the names of its functions: module, qualified name, and a number that starts anew in
+every process. Functions made by one factory (``player.<locals>.choose``) share a name, so that those compiled in different
+processes could be mistaken for each other. They too get a digest of their code into their names.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -26,11 +26,11 @@ from numba.core import event
 
 from card_envs.engine import loops
 from card_envs.engine.game import Game, Policy
-from card_envs.engine.loops import Loop
+from card_envs.engine.loops import Arrays, Loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
-NAMING = 2  # how functions are named: raise it, and nothing that was compiled before is used
+NAMING = 3  # how functions are named: raise it, and nothing that was compiled before is used
 OPT_LEVEL = 2  # compiles faster than numba's 3, and on these rules runs faster too
 
 
@@ -38,25 +38,25 @@ def _is_ours(value: Any) -> bool:
     return isinstance(value, types.ModuleType) and value.__name__.startswith("card_envs")
 
 
-def functions_in(roots: tuple[Any, ...]) -> list[types.FunctionType]:
-    """These functions and, recursively, all that they name or close over."""
+def collect_functions(roots: tuple[Any, ...]) -> list[types.FunctionType]:
+    """Return these functions and, recursively, all functions that they name or close over."""
     return _walk(roots)[0]
 
 
-def digest(roots: tuple[Any, ...]) -> str:
-    """A hash of the code objects of these functions and, recursively, of all functions, arrays and constants that they name."""
+def hash_code(roots: tuple[Any, ...]) -> str:
+    """Hash the code of these functions and, recursively, of all functions, arrays and constants that they name."""
     return _walk(roots)[1]
 
 
 def tell_apart(roots: tuple[Any, ...]) -> None:
-    """Give every function that a factory has made, among those that ``roots`` run, a name of its own."""
-    for function in functions_in(roots):
+    """Give every function that a factory made, among those that ``roots`` run, a name of its own."""
+    for function in collect_functions(roots):
         if function.__qualname__.endswith(f".<locals>.{function.__name__}"):  # not yet renamed
-            function.__qualname__ += f".{digest((function,))}"
+            function.__qualname__ += f".{hash_code((function,))}"
 
 
 def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
-    """All functions that these lead to, and the hash of what they are made of."""
+    """Return all functions that these lead to, and the hash of their code and constants."""
     state = sha256(repr((NAMING, numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
     functions: dict[int, types.FunctionType] = {}
 
@@ -93,8 +93,8 @@ def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
     return list(functions.values()), state.hexdigest()[:12]
 
 
-class _Tell(event.Listener):
-    """Tells the user, once a loop, that something is being compiled: a cold start takes seconds."""
+class _Announcer(event.Listener):
+    """Tells the user once for each loop that it is being compiled, since a cold start takes seconds."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -117,10 +117,10 @@ def _jit(function: Callable[..., Any]) -> Any:
 
 
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
-    """The loop, compiled at its first call, with that call's types and no others."""
+    """Return the loop, which compiles at its first call, for that call's types and no others."""
     function = loop.function
     tell_apart(loop.rules)
-    function.__qualname__ = f"{game.name}.{loop.name}.{digest((function, *loop.rules))}"
+    function.__qualname__ = f"{game.name}.{loop.name}.{hash_code((function, *loop.rules))}"
     dispatcher = _jit(function)
 
     lock = threading.Lock()
@@ -134,7 +134,7 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
             level = config.OPT
             config.OPT = type(level)(OPT_LEVEL)
             try:
-                with event.install_listener("numba:compile", _Tell(f"{game.name}.{loop.name}")):
+                with event.install_listener("numba:compile", _Announcer(f"{game.name}.{loop.name}")):
                     result = dispatcher(*arguments)
             finally:
                 config.OPT = level
@@ -142,32 +142,36 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
             ready = True
             return result
 
-    call.entry = lambda: next(iter(dispatcher.overloads.values())).entry_point  # type: ignore[attr-defined]
+    def entry() -> Callable[..., Any] | None:
+        return next(iter(dispatcher.overloads.values())).entry_point if ready else None
+
+    call.entry = entry  # type: ignore[attr-defined]
     return call
 
 
-def direct(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """A loop that has run once, without numba's look at the types of its arguments, which takes longer than a step.
+def unwrap(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the machine code of a loop, without numba's dispatch on types, which costs more than a step.
 
-    Only for arguments of the types that the loop has had before.
+    It is to be called with arguments of exactly the types that the loop has had before. A loop that has not been called yet,
+    or has no machine code, is returned as it is.
     """
-    return loop.entry() if hasattr(loop, "entry") else loop  # interpreted loops have none, direct ones are so already
+    return getattr(loop, "entry", lambda: None)() or loop
 
 
 def interpret_loop(loop: Loop) -> Callable[..., Any]:
-    """The same function in plain Python, over rows of Python integers: slow, checked, easy to step through."""
+    """Return the same function in plain Python, over rows of Python integers: slow, checked, easy to step through."""
     function = loop.function
 
-    def interpreted(*arguments: Any) -> Any:
-        structured = [Rows(a) if isinstance(a, np.ndarray) and a.dtype.names else a for a in arguments]
-        with np.errstate(over="ignore"):  # uint64 arithmetic wraps by intent
-            return function(*structured)
+    def interpreted(arrays: Arrays, *arguments: Any) -> Any:
+        rows = arrays._replace(states=cast(Any, Rows(arrays.states)), template=cast(Any, Rows(arrays.template)))
+        with np.errstate(over="ignore"):  # uint64 arithmetic wraps around on purpose
+            return function(rows, *arguments)
 
     return interpreted
 
 
 class Loops:
-    """A game's loops, each compiled when it is first called. One per game and mode: ``loops_of(game)``."""
+    """A game's loops, each compiled when it is first called; :func:`load_loops` makes one object for each game and mode."""
 
     def __init__(self, game: Game, compiled: bool) -> None:
         self._game = game
@@ -177,24 +181,25 @@ class Loops:
         self.redeal = self._make(loops.redeal_loop(game))
         self.count = self._make(loops.count_loop(game))
         self.sort = self._make(loops.sort_loop(game))
-        self._of_policies: dict[tuple[Any, str], Callable[..., Any]] = {}
+        self._by_policy: dict[tuple[Any, str], Callable[..., Any]] = {}
 
-    def _of(self, factory: Callable[[Game, Policy], Loop], policy: str) -> Callable[..., Any]:
+    def _make_for(self, factory: Callable[[Game, Policy], Loop], policy: str) -> Callable[..., Any]:
         key = factory, policy
-        if key not in self._of_policies:
-            self._of_policies[key] = self._make(factory(self._game, self._game.policy(policy)))
-        return self._of_policies[key]
+        if key not in self._by_policy:
+            self._by_policy[key] = self._make(factory(self._game, self._game.policy(policy)))
+        return self._by_policy[key]
 
     def choose(self, policy: str) -> Callable[..., Any]:
-        return self._of(loops.choose_loop, policy)
+        return self._make_for(loops.choose_loop, policy)
 
     def playout(self, policy: str) -> Callable[..., Any]:
-        return self._of(loops.playout_loop, policy)
+        return self._make_for(loops.playout_loop, policy)
 
     def rollout(self, policy: str) -> Callable[..., Any]:
-        return self._of(loops.rollout_loop, policy)
+        return self._make_for(loops.rollout_loop, policy)
 
 
 @cache
-def loops_of(game: Game, compiled: bool = True) -> Loops:
+def load_loops(game: Game, compiled: bool = True) -> Loops:
+    """Return the game's loops, compiled or interpreted."""
     return Loops(game, compiled)

@@ -15,14 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from card_envs.engine.deals import Rule, compose_rules
-from card_envs.engine.observation import Field, FieldSpec, lay_out_fields
+from card_envs.engine.actions import index_actions
+from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON, Rule, compose_rules
+from card_envs.engine.observation import Field, FieldSpec, lay_out_fields, locate_fields
 from card_envs.engine.options import Option, Options, OptionValue
 from card_envs.engine.picture import Picture
-from card_envs.engine.state import COMMON_FIELDS
+from card_envs.engine.state import COMMON_FIELDS, MOST_DEALS, NOBODY, StateField, lay_out_state
 
+# All that a game imports of the engine stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
 __all__ = [
-    "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric", "Option", "OptionValue", "Options", "Policy", "Rule",
+    "CUT_OFF", "DECIDED", "GOES_ON", "MOST_DEALS", "NOBODY", "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric",
+    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "index_actions", "lay_out_state", "locate_fields",
     "unknown",
 ]  # fmt: skip
 
@@ -230,7 +233,7 @@ class Game:
         raise unknown(f"policy of {self.name}", name, [policy.name for policy in self.policies])
 
     def resolve(self, options: Options) -> dict[str, OptionValue]:
-        """All options with their values, of those given and the defaults; ``variant`` names a preset.
+        """Return all options with their values, of those given and the defaults; ``variant`` names a preset.
 
         Raises:
             ValueError: An option is unknown, or its value is not allowed.

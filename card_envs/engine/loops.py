@@ -1,45 +1,63 @@
 """The loops of every game, as plain functions over a game's rules: ``compiled.py`` compiles them, or they run as they are.
 
-All arrays are allocated by the caller; row ``r`` of each belongs to match ``r``. ``identity[r]`` is (seed, row, match,
-decisions made).
+A loop works on the :class:`Arrays` of many matches, all of which are allocated by the caller, and on the rows that it is
+given. Row ``r`` of every array belongs to match ``r``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba.extending import register_jitable
+from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, Policy
 from card_envs.engine.random import DECK, PLAYERS, count_legal, match_key, nth_legal, stream
 
 RESET = -1  # as an action: deal the row's match anew
-LOOK = -2  # as an action: only write what is to be seen
+REFRESH = -2  # as an action: only write observation, mask and seat to move again
 
 WIN, SCORE, MARGIN = range(3)  # reward modes
 
-# the columns of `settings`
-AUTO_RESET, REWARD, SHOW, SETTINGS = range(4)
-# the columns of `identity`
-SEED, ROW, MATCH, DECISION, IDENTITY = range(5)
+SEED, ROW, MATCH, IDENTITY = range(4)  # the columns of `identity`, and how many there are
 SEATS = 16  # more than any game has
+NOBODY = -1  # where a seat is expected
+
+
+class Arrays(NamedTuple):
+    """The arrays that the loops read and write, described at :class:`card_envs.engine.matches.Matches`."""
+
+    states: NDArray[Any]
+    template: NDArray[Any]
+    identity: NDArray[Any]
+    decisions: NDArray[Any]
+    keys: NDArray[Any]
+    actions: NDArray[Any]
+    mask: NDArray[Any]
+    words: NDArray[Any]
+    observation: NDArray[Any]
+    to_move: NDArray[Any]
+    rewards: NDArray[Any]
+    terminated: NDArray[Any]
+    truncated: NDArray[Any]
+    final_observation: NDArray[Any]
 
 
 @register_jitable
-def begin_match(s, identity, keys, r):
-    """Set the keys of row ``r``'s match: the deck's in its state, the players' in ``keys``."""
+def begin_match(s, identity, decisions, keys, r):
+    """Set the keys of row ``r``'s match: that of its decks in its state, that of its players in ``keys``."""
     key = match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH])
     s.key = stream(key, DECK)
     keys[r] = stream(key, PLAYERS)
-    identity[r, DECISION] = 0
+    decisions[r] = 0
 
 
 @register_jitable
-def decision_key(identity, keys, r, seat):
-    """The stream of one decision: keyed by (match, seat, decision number), apart from the deck's."""
-    return stream(keys[r], identity[r, DECISION] * SEATS + seat)
+def decision_key(key, decision, seat):
+    """The stream of one decision in a match whose players draw from ``key``: keyed by decision number and seat."""
+    return stream(key, decision * SEATS + seat)
 
 
 @register_jitable
@@ -54,7 +72,7 @@ def best(totals, players, scale):
 
 @register_jitable
 def pay_win(s, scale, rewards):
-    """k winners of n share: (n-k)/(k(n-1)) each, the others -1/(n-1); nothing if all tie."""
+    """Each of k winners among n players gets (n-k)/(k(n-1)), the others get -1/(n-1); nobody gets anything if all tie."""
     players = s.players
     top = best(s.totals, players, scale)
     winners = 0
@@ -70,7 +88,7 @@ def pay_win(s, scale, rewards):
 
 @register_jitable
 def pay_score(s, margin, scale, rewards):
-    """The deal's score times the scale; as a margin, less the mean of the others'."""
+    """Every seat's score of the deal times the scale; as a margin, minus the mean of the other seats' scores."""
     players = s.players
     total = 0
     for seat in range(players):
@@ -84,7 +102,7 @@ def pay_score(s, margin, scale, rewards):
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop's plain function, and the rule functions that it runs (for the digest of its cache)."""
+    """A loop's plain function and the rule functions that it runs, of which its name in the cache holds a digest."""
 
     name: str
     function: Callable[..., Any]
@@ -92,149 +110,148 @@ class Loop:
 
 
 def step_loop(game: Game) -> Loop:
-    """The one loop that holds the rules' ``init`` and ``step``: resets, steps and shows rows."""
+    """The loop that resets rows, plays actions and writes what is seen: compiled once, since the rules take long to compile."""
     init, play, action_mask, observe = game.init, game.step, game.action_mask, game.observe
 
-    def step(
-        states, template, identity, keys, rows, actions, settings, scale,
-        observation, mask, words, to_move, rewards, terminated, truncated, final_observation,
-    ):  # fmt: skip
-        auto_reset = settings[AUTO_RESET]
-        mode = settings[REWARD]
-        show = settings[SHOW]
+    def step(m, rows, auto_reset, write_observations, reward, scale):
         for n in range(len(rows)):
             r = rows[n]
-            s = states[r]
-            action = actions[r]
+            s = m.states[r]
+            action = m.actions[r]
             ended = False
             restart = action == RESET
-            for seat in range(rewards.shape[1]):
-                rewards[r, seat] = 0.0
+            for seat in range(m.rewards.shape[1]):
+                m.rewards[r, seat] = 0.0
             mover = s.to_move
             if action >= 0:
                 finished = s.finished
-                identity[r, DECISION] += 1
+                m.decisions[r] += 1
                 play(s, action)
                 if s.over:
                     ended = True
-                    if mode == WIN:
-                        pay_win(s, scale, rewards[r])
-                if mode != WIN and s.finished != finished:
-                    pay_score(s, mode == MARGIN, scale, rewards[r])
+                    if reward == WIN:
+                        pay_win(s, scale, m.rewards[r])
+                if reward != WIN and s.finished != finished:
+                    pay_score(s, reward == MARGIN, scale, m.rewards[r])
                 if ended and auto_reset:
-                    observe(s, mover, final_observation[r])
-                    identity[r, MATCH] += 1
+                    observe(s, mover, m.final_observation[r])
+                    m.identity[r, MATCH] += 1
                     restart = True
-                terminated[r] = ended and not s.truncated
-                truncated[r] = ended and s.truncated != 0
+                m.terminated[r] = ended and not s.truncated
+                m.truncated[r] = ended and s.truncated != 0
             elif restart:
-                terminated[r] = False
-                truncated[r] = False
+                m.terminated[r] = False
+                m.truncated[r] = False
             if restart:
-                states[r] = template[0]
-                begin_match(s, identity, keys, r)
+                m.states[r] = m.template[0]
+                begin_match(s, m.identity, m.decisions, m.keys, r)
                 init(s)
-            to_move[r] = s.to_move
-            for w in range(words.shape[1]):
-                words[r, w] = 0
+            m.to_move[r] = s.to_move
+            for w in range(m.words.shape[1]):
+                m.words[r, w] = 0
             if not s.over:
                 mover = s.to_move
-                action_mask(s, mask[r])
-            if show and mover >= 0:  # when over: what the last mover sees
-                observe(s, mover, observation[r])
+                action_mask(s, m.mask[r])
+            if write_observations and mover >= 0:  # when the match is over, its last mover sees the end
+                observe(s, mover, m.observation[r])
         return 0
 
     return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
 
 
 def observe_loop(game: Game) -> Loop:
-    """What any seat sees."""
+    """Write what any seat of a row sees: ``seats[n]`` of ``rows[n]`` into ``observation[n]``."""
     observe = game.observe
 
-    def look(states, rows, seats, observation):
+    def write(m, rows, seats, observation):
         for n in range(len(rows)):
-            observe(states[rows[n]], seats[n], observation[n])
+            observe(m.states[rows[n]], seats[n], observation[n])
         return 0
 
-    return Loop("observe", look, (observe,))
+    return Loop("observe", write, (observe,))
 
 
 def redeal_loop(game: Game) -> Loop:
-    """Resample what a seat cannot know."""
+    """Resample what ``seats[n]`` of ``rows[n]`` cannot know, with ``keys[n]``."""
     redeal = game.redeal
 
-    def resample(states, rows, seats, keys):
+    def resample(m, rows, seats, keys):
         for n in range(len(rows)):
-            redeal(states[rows[n]], seats[n], keys[n])
+            redeal(m.states[rows[n]], seats[n], keys[n])
         return 0
 
     return Loop("redeal", resample, (redeal,))
 
 
 def count_loop(game: Game) -> Loop:
-    """Count what the game's metrics are made of: the deals that have ended since the last call, and the actions to come.
+    """Count what the game's metrics are made of: deals that have ended since the last call, and actions about to be played.
 
-    ``finished[r]`` are the deals counted before; ``counts[r]`` is int64 [players, len(count_names)].
+    ``finished[r]`` is the number of deals counted before; ``counts[r]`` is int64 [players, len(count_names)].
     """
     count_action, count_deal = game.count_action, game.count_deal
 
-    def count(states, rows, actions, finished, counts):
+    def count(m, rows, finished, counts):
         for n in range(len(rows)):
             r = rows[n]
-            s = states[r]
+            s = m.states[r]
             if s.finished != finished[r]:
                 finished[r] = s.finished
                 count_deal(s, counts[r])
             if not s.over:
-                count_action(s, actions[r], counts[r])
+                count_action(s, m.actions[r], counts[r])
         return 0
 
     return Loop("count", count, (count_action, count_deal))
 
 
 def choose_loop(game: Game, policy: Policy) -> Loop:
-    """A built-in player's actions for the rows of which ``who[r] == index``."""
-
+    """Write a built-in player's actions for the rows in which ``who[r] == index`` into ``actions[r]``."""
     choose = policy.choose
 
-    def act(states, identity, keys, rows, who, index, words, parameters, actions):
+    def act(m, rows, who, index, parameters, actions):
         for n in range(len(rows)):
             r = rows[n]
             if who[r] == index:
-                s = states[r]
-                actions[r] = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
+                s = m.states[r]
+                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                actions[r] = choose(s, s.to_move, m.words[r], key, parameters)
         return 0
 
     return Loop(f"choose_{policy.name}", act, (choose, decision_key))
 
 
 def sort_loop(game: Game) -> Loop:
-    """After a step with a learner among other players: who is to act in each row?
+    """Sort rows that have just been stepped by who acts next.
 
-    Adds what the step paid the learner to ``earned``, and packs the rows that wait for somebody else (``who`` names the
-    player; for a choice of one, which the learner need not be asked, ``actions`` has it) in front of ``rows``, those whose
-    match is over behind them. Returns how many there are of each.
+    ``seating[r, seat]`` is the number of the player in that seat; ``learner[r]`` is the seat that decides elsewhere, or
+    NOBODY. What the step paid the learner is added to ``earned[r]``. Rows that wait for a player are packed in front of
+    ``rows``, and ``who[r]`` names the player; with ``play_forced`` so are rows whose learner has only one legal action, which
+    is written into ``actions`` (and ``who[r]`` is NOBODY). Rows whose match is over are packed into ``over``; rows that wait
+    for their learner are left out. Returns how many rows wait for a player and how many are over.
     """
 
-    def sort(rows, to_move, learner, seating, words, rewards, earned, play_forced, who, actions, over):
-        going = 0
+    def sort(m, rows, seating, learner, play_forced, earned, who, over):
+        waiting = 0
         ended = 0
         for n in range(len(rows)):
             r = rows[n]
-            seat = to_move[r]
-            earned[r] += rewards[r, learner[r]]
+            seat = m.to_move[r]
+            mine = learner[r]
+            if mine >= 0:
+                earned[r] += m.rewards[r, mine]
             if seat < 0:
                 over[ended] = r
                 ended += 1
                 continue
             who[r] = seating[r, seat]
-            if seat == learner[r]:
-                if not play_forced or count_legal(words[r]) != 1:
+            if seat == mine:
+                if not play_forced or count_legal(m.words[r]) != 1:
                     continue
-                actions[r] = nth_legal(words[r], 0)
-            rows[going] = r
-            going += 1
-        return going, ended
+                who[r] = NOBODY
+                m.actions[r] = nth_legal(m.words[r], 0)
+            rows[waiting] = r
+            waiting += 1
+        return waiting, ended
 
     return Loop("sort", sort, (count_legal, nth_legal))
 
@@ -242,29 +259,30 @@ def sort_loop(game: Game) -> Loop:
 def playout_loop(game: Game, policy: Policy) -> Loop:
     """Play every row ``steps`` decisions on, all seats by one built-in player, without observations.
 
-    A match that ends is followed by the row's next one; ``wins[seat]`` sums what it pays. Returns how many ended.
+    A match that ends is followed by the row's next one; ``wins[seat]`` sums what the matches pay. Returns how many ended.
     """
     init, play, action_mask, choose, reads_mask = game.init, game.step, game.action_mask, policy.choose, policy.reads_mask
 
-    def playout(states, template, identity, keys, rows, steps, scale, mask, words, parameters, wins):
+    def playout(m, rows, steps, scale, parameters, wins):
         ended = 0
         for n in range(len(rows)):
             r = rows[n]
-            s = states[r]
+            s = m.states[r]
             for _ in range(steps):
                 if reads_mask:
-                    for w in range(words.shape[1]):
-                        words[r, w] = 0
-                    action_mask(s, mask[r])
-                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
-                identity[r, DECISION] += 1
+                    for w in range(m.words.shape[1]):
+                        m.words[r, w] = 0
+                    action_mask(s, m.mask[r])
+                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                action = choose(s, s.to_move, m.words[r], key, parameters)
+                m.decisions[r] += 1
                 play(s, action)
                 if s.over:
                     ended += 1
                     pay_win(s, scale, wins)
-                    identity[r, MATCH] += 1
-                    states[r] = template[0]
-                    begin_match(s, identity, keys, r)
+                    m.identity[r, MATCH] += 1
+                    m.states[r] = m.template[0]
+                    begin_match(s, m.identity, m.decisions, m.keys, r)
                     init(s)
         return ended
 
@@ -274,26 +292,27 @@ def playout_loop(game: Game, policy: Policy) -> Loop:
 def rollout_loop(game: Game, policy: Policy) -> Loop:
     """Play one action in every row, then on by one built-in player in all seats, until the match or the deal is over.
 
-    ``values[r]`` gets what that pays each seat: of a whole match the shares of the win, of a deal the margins.
+    ``values[r]`` gets what that pays each seat: the shares of the win for a whole match, the margins for a deal.
     """
     play, action_mask, choose, reads_mask = game.step, game.action_mask, policy.choose, policy.reads_mask
 
-    def rollout(states, identity, keys, rows, actions, whole_match, scale, mask, words, parameters, values):
+    def rollout(m, rows, whole_match, scale, parameters, values):
         for n in range(len(rows)):
             r = rows[n]
-            s = states[r]
+            s = m.states[r]
             finished = s.finished
-            action = actions[r]
+            action = m.actions[r]
             while True:
-                identity[r, DECISION] += 1
+                m.decisions[r] += 1
                 play(s, action)
                 if s.over or (not whole_match and s.finished != finished):
                     break
                 if reads_mask:
-                    for w in range(words.shape[1]):
-                        words[r, w] = 0
-                    action_mask(s, mask[r])
-                action = choose(s, s.to_move, words[r], decision_key(identity, keys, r, s.to_move), parameters)
+                    for w in range(m.words.shape[1]):
+                        m.words[r, w] = 0
+                    action_mask(s, m.mask[r])
+                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                action = choose(s, s.to_move, m.words[r], key, parameters)
             if whole_match:
                 pay_win(s, scale, values[r])
             else:

@@ -1,4 +1,4 @@
-"""What the players of a game are measured by, beside who wins: what the game counts, and what decisions gave away."""
+"""What the players of a game are measured by besides their wins: counts of the game, and what decisions gave away."""
 
 from __future__ import annotations
 
@@ -10,27 +10,35 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, Metric
+from card_envs.engine.matches import Matches
 
-LOST, DEALS = "millionths lost", "deals appraised"  # the counts that an appraiser's metric is made of
+LOST, DEALS = "millionths lost", "deals appraised"  # the counts behind an appraiser's metric
 
 
 @dataclass(frozen=True)
 class Appraiser:
-    """What decisions give away, by values that only this game has.
+    """A measure of what decisions give away, by values that only one game has.
 
-    ``lost(batch, rows)``: int64 [n], millionths of the metric's unit that the actions about to be played in these rows give
-    away; a function of each row alone. ``metric`` is made of the counts :data:`LOST` and :data:`DEALS`.
+    Attributes:
+        metric: made of the counts :data:`LOST` and :data:`DEALS`.
+        lost: called with matches and int64 [n] rows, returns int64 [n]: how many millionths of the metric's unit the action
+            about to be played in each row gives away. It is a function of each row alone.
     """
 
     metric: Metric
-    lost: Callable[[Batch, NDArray[np.int64]], NDArray[np.int64]]
+    lost: Callable[[Matches, NDArray[np.int64]], NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
 class Measures:
-    """The counts of a game by name, the metrics made of them, and who appraises decisions, if anybody."""
+    """The measures of a game.
+
+    Attributes:
+        names: what is counted.
+        metrics: the figures made of these counts.
+        appraiser: appraises decisions, if the game has one.
+    """
 
     names: tuple[str, ...]
     metrics: tuple[Metric, ...]
@@ -40,14 +48,14 @@ class Measures:
 _registered: dict[str, str] = {}
 
 
-def register_appraiser(game: str, where: str) -> None:
-    """Let the :class:`Appraiser` at ``where``, a ``"module:name"`` imported when needed, appraise a game's decisions."""
-    _registered[game] = where
+def register_appraiser(game: str, target: str) -> None:
+    """Register the :class:`Appraiser` of a game, given as ``"module:name"``; the module is imported when it is needed."""
+    _registered[game] = target
 
 
 @cache
-def measures_of(game: Game) -> Measures:
-    """What players of this game are measured by."""
+def load_measures(game: Game) -> Measures:
+    """Return what the players of this game are measured by."""
     if game.name not in _registered:
         return Measures(game.count_names, game.metrics, None)
     module, name = _registered[game.name].split(":")

@@ -1,67 +1,103 @@
-"""Records: a match so far as JSON-able values, and the same match played again."""
+"""Records: a match so far as JSON-able values, checked when they are read."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from card_envs.engine.game import Game, IllegalAction
-from card_envs.engine.rows import from_bytes, row_class
-from card_envs.engine.table import Start, Table
+from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.identity import Identity, parse_identity
+from card_envs.engine.rows import from_bytes, open_row
 
 FORMAT = 1  # of the record; the version of a game is in its id
 
 
-def make_record(table: Table) -> dict[str, Any]:
-    """The match of ``table``: game, version, options, identity, deck, actions; ``start`` if the table was redealt."""
-    record: dict[str, Any] = {
-        "format": FORMAT,
-        "game": table.game.name,
-        "version": table.game.version,
-        "options": dict(table.options),
-        "identity": list(table.identity),
-    }
-    if table.start is None:
-        record["deck"] = [table.order, *table.later_orders] if table.later_orders else list(table.order)
-    else:
-        record["start"] = {
-            "state": base64.b64encode(table.start.state).decode("ascii"),
-            "decisions": table.start.decisions,
-            "deals": table.start.deals,
-            "endings": table.start.endings,
+@dataclass(frozen=True)
+class Start:
+    """The state from which a table goes on that did not begin with the deal of its identity.
+
+    Attributes:
+        state: the bytes of the game's record.
+        decisions: how many decisions had been made in the match.
+        deals: the scores of the deals that were finished, per seat.
+        endings: how those deals ended, in words.
+    """
+
+    state: bytes
+    decisions: int
+    deals: list[list[int]]
+    endings: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the start as JSON-able values."""
+        state = base64.b64encode(self.state).decode("ascii")
+        return {"state": state, "decisions": self.decisions, "deals": self.deals, "endings": self.endings}
+
+
+@dataclass(frozen=True)
+class Record:
+    """A match so far: what :class:`~card_envs.engine.table.Table` needs to play it again.
+
+    Attributes:
+        game, options, identity: what was played.
+        deck: the names of the first deal's deck, next card first, or a list of such orders; ``None`` with a ``start``.
+        start: where the match goes on from, if that is not the deal of its identity.
+        actions: the actions played since, as strings.
+    """
+
+    game: Game
+    options: Mapping[str, OptionValue]
+    identity: Identity
+    deck: Any
+    start: Start | None
+    actions: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as JSON-able values."""
+        record: dict[str, Any] = {
+            "format": FORMAT,
+            "game": self.game.name,
+            "version": self.game.version,
+            "options": dict(self.options),
+            "identity": list(self.identity),
         }
-    return record | {"actions": list(table.actions)}
+        record |= {"deck": self.deck} if self.start is None else {"start": self.start.to_json()}
+        return record | {"actions": list(self.actions)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], load_game: Callable[[str], Game]) -> Record:
+        """Read a record.
+
+        Args:
+            data: what :meth:`to_json` returned.
+            load_game: returns the game of a name.
+
+        Raises:
+            ValueError: names what is wrong with the record.
+        """
+        if not isinstance(data, Mapping):
+            raise ValueError(f"a record is a JSON object, not {type(data).__name__}")
+        for key, kind in (("game", str), ("version", int), ("options", Mapping), ("identity", list), ("actions", list)):
+            if not isinstance(data.get(key), kind):
+                raise ValueError(f"record: {key!r} is missing or is no {kind.__name__.lower()}")
+        if data.get("format") != FORMAT:
+            raise ValueError(f"record: its format is {data.get('format')!r}, this package reads {FORMAT}")
+        game = load_game(data["game"])
+        if data["version"] != game.version:
+            raise ValueError(f"record: it is of {game.name}_v{data['version']}, this package plays {game.id}")
+        options = game.resolve(data["options"])
+        identity = parse_identity(tuple(data["identity"]))
+        start = _read_start(game, options, data["start"]) if "start" in data else None
+        return cls(game, options, identity, data.get("deck"), start, tuple(map(str, data["actions"])))
 
 
-def replay(record: Mapping[str, Any], load_game: Callable[[str], Game]) -> Table:
-    """The match of a record, played again from its start. ``ValueError`` names what is wrong with the record."""
-    if not isinstance(record, Mapping):
-        raise ValueError(f"a record is a JSON object, not {type(record).__name__}")
-    for key, kind in (("game", str), ("version", int), ("options", Mapping), ("identity", list), ("actions", list)):
-        if not isinstance(record.get(key), kind):
-            raise ValueError(f"record: {key!r} is missing or is no {kind.__name__.lower()}")
-    if record.get("format") != FORMAT:
-        raise ValueError(f"record: its format is {record.get('format')!r}, this package reads {FORMAT}")
-    game = load_game(record["game"])
-    if record["version"] != game.version:
-        raise ValueError(f"record: it is of {game.name}_v{record['version']}, this package plays {game.id}")
-    table = Table(game, seed=tuple(record["identity"]), deck=record.get("deck"), **record["options"])
-    if "start" in record:
-        table.restart(_start(game, record["start"], table))
-    for number, action in enumerate(record["actions"], 1):
-        try:
-            table.play(str(action))
-        except IllegalAction as error:
-            raise IllegalAction(f"record: action {number}: {error}") from None
-    return table
-
-
-def _start(game: Game, data: object, table: Table) -> Start:
-    """The start of a table that was redealt. Compiled code trusts its state, so a foreign one is checked."""
+def _read_start(game: Game, options: Mapping[str, OptionValue], data: object) -> Start:
+    """Return a start whose state was checked: compiled code trusts what it reads, and this state may come from a stranger."""
     if not isinstance(data, Mapping) or not {"state", "decisions", "deals", "endings"} <= data.keys():
         raise ValueError("record: start is no object with state, decisions, deals and endings")
     try:
@@ -71,16 +107,16 @@ def _start(game: Game, data: object, table: Table) -> Start:
     if len(states) != 1:
         raise ValueError(f"record: start holds {len(states)} states; one is expected")
     for option in game.options:
-        if int(states[option.name][0]) != option.encode(table.options[option.name]):
+        if int(states[option.name][0]) != option.encode(options[option.name]):
             raise ValueError(f"record: start has another value of option {option.name} than the record")
     for name, (low, high) in game.bounds.items():
         if np.any(states[name] < low) or np.any(states[name] > high):
             raise ValueError(f"record: start is no state of {game.id}: {name} is out of {low} … {high}")
-    wrong = game.check(row_class(game.state_dtype)(states, 0))  # type: ignore[call-arg]
+    wrong = game.check(open_row(states))
     if wrong:
         raise ValueError(f"record: start is no state of {game.id}: {wrong}")
     deals, decisions = data["deals"], data["decisions"]
-    if not isinstance(decisions, int) or decisions < 0 or not _is_scores(deals, table.players):
+    if not isinstance(decisions, int) or decisions < 0 or not _are_scores(deals, int(options["players"])):
         raise ValueError("record: start needs decisions, a number, and deals, the scores of each finished deal per seat")
     endings = data["endings"]
     if not isinstance(endings, list) or len(endings) != len(deals):
@@ -88,7 +124,7 @@ def _start(game: Game, data: object, table: Table) -> Start:
     return Start(states.tobytes(), decisions, [list(scores) for scores in deals], list(map(str, endings)))
 
 
-def _is_scores(deals: object, players: int) -> bool:
+def _are_scores(deals: object, players: int) -> bool:
     return isinstance(deals, list) and all(
         isinstance(scores, list) and len(scores) == players and all(isinstance(points, int) for points in scores)
         for scores in deals

@@ -1,4 +1,4 @@
-"""States as bytes, and as plain Python rows for interpreted runs."""
+"""States as bytes, and as rows of plain Python integers for interpreted runs."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from numpy.typing import NDArray
 States = NDArray[np.void]
 
 
-def raw(states: States) -> NDArray[np.void]:
-    """The same memory as opaque bytes: copying, gathering and comparing this is 10 times faster than field by field."""
-    return states.view(f"V{states.dtype.itemsize}")
+def view_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    """Return the memory of a contiguous array as one row of bytes."""
+    return array.view(np.uint8).reshape(-1)
 
 
-def copy(states: States, rows: Any = slice(None)) -> States:
-    """A copy of the rows, byte for byte."""
-    return cast(States, raw(states)[rows].copy().view(states.dtype))
+def copy_rows(states: States, rows: Any = slice(None)) -> States:
+    """Return a copy of the rows, byte for byte: as opaque records they are copied ten times faster than field by field."""
+    opaque = states.view(f"V{states.dtype.itemsize}")
+    return cast(States, opaque[rows].copy().view(states.dtype))
 
 
 def from_bytes(data: bytes, dtype: np.dtype[np.void]) -> States:
-    """States from their bytes, writable (a read-only array is another type to numba: it would compile again)."""
+    """Return the states that these bytes hold, in writable memory: numba would compile again for a read-only array."""
     if len(data) % dtype.itemsize:
         raise ValueError(f"{len(data)} bytes are no whole number of states of {dtype.itemsize} bytes")
     return np.frombuffer(bytearray(data), dtype)
 
 
 class Row:
-    """One state as plain Python integers; subclasses are made by :func:`row_class`.
+    """One state as plain Python integers; :func:`make_row_class` makes the subclass of a game.
 
-    A write out of a field's range raises ``ValueError``, an index out of bounds ``IndexError``; compiled code does neither.
+    Writing a value out of a field's range raises ``ValueError`` and an index out of bounds ``IndexError``, unlike in compiled
+    code.
     """
 
     __slots__ = ("bytes",)
     bytes: memoryview
 
 
-def row_class(dtype: np.dtype[np.void]) -> type[Row]:
-    """A class whose instances read and write one state of ``dtype`` through memoryviews."""
+def make_row_class(dtype: np.dtype[np.void]) -> type[Row]:
+    """Return a class whose instances read and write one state of ``dtype`` through memoryviews."""
     names = dtype.names or ()
     namespace: dict[str, Any] = {"__slots__": tuple(f"_{name}" for name in names)}
 
@@ -69,11 +71,11 @@ def row_class(dtype: np.dtype[np.void]) -> type[Row]:
 
 
 class Rows:
-    """An array of states that hands out :class:`Row` objects: what the loops run over when interpreted."""
+    """An array of states that hands out :class:`Row` objects: what the loops run over when they are interpreted."""
 
     def __init__(self, states: States) -> None:
         self.states = states
-        self._class = row_class(states.dtype)
+        self._class = make_row_class(states.dtype)
         self._rows: dict[int, Row] = {}
 
     def __len__(self) -> int:
@@ -87,3 +89,8 @@ class Rows:
 
     def __setitem__(self, index: int, row: Row) -> None:
         self[index].bytes[:] = row.bytes
+
+
+def open_row(states: States, index: int = 0) -> Any:
+    """Return one state as a :class:`Row`, which reads and writes the memory of ``states``."""
+    return make_row_class(states.dtype)(states, index)  # type: ignore[call-arg]

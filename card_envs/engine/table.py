@@ -3,57 +3,43 @@
 from __future__ import annotations
 
 import copy
-import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine import loops, rows
-from card_envs.engine.batch import Batch, check_seed
+from card_envs.engine.batch import Batch, make_matches
+from card_envs.engine.checks import check_seat
 from card_envs.engine.game import Deck, Game, IllegalAction
+from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
+from card_envs.engine.loops import MATCH, ROW, SEED
+from card_envs.engine.matches import Matches
 from card_envs.engine.picture import Picture
-
-Seed = int | Sequence[int] | None
-
-
-def check_identity(seed: Seed) -> tuple[int, int, int]:
-    """The identity (seed, row, match) that a seed names: an int s is (s, 0, 0), ``None`` is drawn from the system."""
-    if seed is None:
-        return secrets.randbits(63), 0, 0
-    if isinstance(seed, Sequence) and not isinstance(seed, str):
-        if len(seed) != 3:
-            raise ValueError(f"seed = {seed!r}: an identity is (seed, row, match)")
-        s, r, m = (check_seed(part) for part in seed)
-        return s, r, m
-    return check_seed(seed), 0, 0
-
-
-@dataclass(frozen=True)
-class Start:
-    """Where a table goes on from that did not begin with the deal of its identity."""
-
-    state: bytes
-    decisions: int  # made in the match before
-    deals: list[list[int]]  # finished before
-    endings: list[str]  # of those
+from card_envs.engine.record import Record, Start
+from card_envs.engine.rows import from_bytes, open_row, view_bytes
 
 
 class Table:
     """One match of a game.
 
+    Attributes:
+        game, options, players: what is played.
+        matches: the match itself as :class:`~card_envs.engine.matches.Matches` of one row, unchecked.
+        actions: the actions played since the start, as strings.
+        order: the order of the first deal's deck, next card first; it means nothing if ``start`` is given.
+        later_orders: the given orders of later deals' decks.
+        start: what ``actions`` start from, if that is not the deal of :attr:`identity`.
+
     Args:
-        game: a game of :func:`card_envs.load_game`.
-        seed: an int, or the match's identity (seed, row, match); ``None`` for entropy from the system.
-        deck: card names, the next card first: the order of the first deck, or of its top; where every deal is dealt from a
-            new deck also a list of such orders, one for each deal.
-        interpreted: run the rules in plain Python.
+        game: a game, as from :func:`card_envs.load_game`.
+        seed: an int, or the match's identity (seed, row, match); ``None`` draws a seed from the operating system.
+        deck: card names, the next card first: the order of the first deck or of its top. In a game that deals every deal from
+            a new deck it may also be a list of such orders, one for each deal.
+        interpreted: whether to run the rules in plain Python.
         **options: the game's options.
 
     Raises:
-        ValueError: an unknown option, a value out of range, a card too many.
+        ValueError: an unknown option, a value out of range, or a card too many.
     """
 
     def __init__(
@@ -65,49 +51,64 @@ class Table:
         interpreted: bool = False,
         **options: Any,
     ) -> None:
-        identity = check_identity(seed)
-        self.game = game
-        self._batch = Batch(game, 1, seed=0, interpreted=interpreted, **options)
-        self._batch._settings[loops.AUTO_RESET] = False
-        self.options = self._batch.options
-        self.players = self._batch.players
-        self._batch.deal(identity, deck)
-        self._begin()
-        self.later_orders += [[game.cards[card] for card in order] for order in game.deck_orders(deck)[1:]]
+        identity = parse_identity(seed)
+        matches = make_matches(game, 1, interpreted=interpreted, auto_reset=False, **options)
+        orders = game.deck_orders(deck)
+        matches.deal_ordered(identity, orders)
+        self._open(matches)
+        self.later_orders += [[game.cards[card] for card in order] for order in orders[1:]]
 
     @classmethod
-    def of_row(cls, batch: Batch, row: int, redeal: tuple[int, int] | None = None) -> Table:
-        """A table that goes on from one row of a batch; with ``redeal=(seat, seed)`` redealt before anything is seen."""
+    def from_row(cls, matches: Matches, row: int, redeal: tuple[int, int] | None = None) -> Table:
+        """Return a table that goes on from one row of many matches.
+
+        Args:
+            matches: they are not changed.
+            row: the number of the row.
+            redeal: (seat, seed): redeal what the seat cannot know before anything is seen, and hide the true identity.
+        """
         table = object.__new__(cls)
-        table.game, table.options, table.players = batch.game, batch.options, batch.players
-        table._batch = batch.gather([row])
-        table._batch._settings[loops.AUTO_RESET] = False
-        table._begin()
+        table._open(matches.gather(np.array([row]), auto_reset=False, write_observations=True))
         if redeal is not None:
             seat, seed = redeal
-            # neither the true identity nor the players' true key: with these the true deck and the others' choices are known
-            table._batch._identity[0, : loops.DECISION] = seed, 0, 0
-            table._batch._keys[0] = seed
-            table._batch.redeal(seat, seed)
-        table._restarted()
+            # whoever has the true identity or the players' true key knows the true deck and what the others will choose
+            table.matches.identity[0] = seed, 0, 0
+            table.matches.keys[0] = seed
+            table.redeal(seat, seed)
+        else:
+            table._mark_start()
         return table
 
-    def _begin(self) -> None:
-        self._look()
+    @classmethod
+    def from_record(cls, record: Record) -> Table:
+        """Return the table at which a record's match was played again.
+
+        Raises:
+            ValueError: the record's deck is none of the game.
+            IllegalAction: names the first action that is not legal.
+        """
+        options: dict[str, Any] = dict(record.options)
+        table = cls(record.game, seed=record.identity, deck=record.deck, **options)
+        if record.start is not None:
+            table.restart(record.start)
+        for number, action in enumerate(record.actions, 1):
+            try:
+                table.play(action)
+            except IllegalAction as error:
+                raise IllegalAction(f"record: action {number}: {error}") from None
+        return table
+
+    def _open(self, matches: Matches) -> None:
+        self.matches = matches
+        self.game, self.options, self.players = matches.game, matches.options, matches.players
+        self._row = open_row(matches.states)
         self.actions: list[str] = []
-        """The actions played since the start, as strings."""
-        # the first deal needs no second deck: the order of the first is still there, cards drawn included
+        # the first deal needs no second deck: its order is still there, including the cards that were drawn
         self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
-        """The order of the first deck, the next card first; empty if :attr:`start` is given."""
         self.later_orders: list[list[str]] = []
-        """The given orders of later deals' decks."""
         self.start: Start | None = None
-        """What :attr:`actions` start from, if that is not the deal of :attr:`identity`."""
         self._deals: list[list[int]] = []
         self._endings: list[str] = []
-
-    def _look(self) -> None:
-        self._row: Any = rows.row_class(self.game.state_dtype)(self._batch._states, 0)  # type: ignore[call-arg]
 
     # -- looking
 
@@ -122,8 +123,8 @@ class Table:
 
     @property
     def rewards(self) -> NDArray[np.float64]:
-        """What the last action paid each seat, float64 [players]: zeros before the end; then, of n players, k winners share."""
-        return np.array(self._batch.rewards[0])
+        """What the last action paid each seat, float64 [players]: zeros before the end of the match."""
+        return np.array(self.matches.rewards[0])
 
     @property
     def scores(self) -> list[int]:
@@ -137,45 +138,46 @@ class Table:
 
     @property
     def endings(self) -> list[str]:
-        """How each of the :attr:`deals` has ended, in words."""
+        """How each of the :attr:`deals` ended, in words."""
         return list(self._endings)
 
     @property
     def batch(self) -> Batch:
-        """The batch of one that the table is played on."""
-        return self._batch
+        """The table's match as a batch of one, which shares its memory."""
+        return Batch.wrap(self.matches)
 
     @property
-    def identity(self) -> tuple[int, int, int]:
+    def identity(self) -> Identity:
         """(seed, row, match)."""
-        s, r, m = (int(part) for part in self._batch._identity[0, : loops.DECISION])
-        return s, r, m
+        numbers = self.matches.identity[0]
+        return int(numbers[SEED]), int(numbers[ROW]), int(numbers[MATCH])
 
     def action_mask(self) -> NDArray[np.int8]:
-        """1 where an action is legal for the seat to move, int8 [A]; all zero when over."""
-        return np.array(self._batch.action_mask[0])
+        """Return int8 [A], 1 where an action is legal for the seat to move; all zeros when the match is over."""
+        return np.array(self.matches.action_mask[0])
 
     def legal_actions(self) -> list[str]:
-        """The legal actions as strings, in the order of their indices."""
-        return [self.action_string(int(index)) for index in np.flatnonzero(self._batch.action_mask[0])]
+        """Return the legal actions as strings, in the order of their indices."""
+        return [self.action_string(int(index)) for index in np.flatnonzero(self.matches.action_mask[0])]
 
     def action_string(self, index: int) -> str:
-        """The string of an action index of the seat to move."""
+        """Return the string of an action index of the seat to move."""
         return self.game.action_string(index, self._row.to_move, self.players)
 
     def action_index(self, action: str) -> int | None:
-        """The index of a string for the seat to move, ``None`` if it is no action of this table."""
+        """Return the index of an action string for the seat to move, ``None`` if it is no action of this table."""
         return self.game.action_index(action, self._row.to_move, self.players)
 
     def observation(self, seat: int) -> NDArray[np.float32]:
-        """What ``seat`` knows, float32 [D]."""
-        return np.array(self._batch.observe(self._seat(seat))[0])
+        """Return what ``seat`` knows, float32 [D]."""
+        observation: NDArray[np.float32] = self.matches.observe(self.matches.rows, np.array([check_seat(seat, self.players)]))
+        return observation.reshape(-1)
 
     def state(self) -> dict[str, Any]:
-        """Everything, as JSON-able values."""
+        """Return everything about the match, as JSON-able values."""
         row = self._row
         totals = self.scores
-        best = max(totals) if self._batch._scale > 0 else min(totals)
+        best = max(totals) if self.matches.scale > 0 else min(totals)
         common = {
             "game": self.game.name,
             "players": self.players,
@@ -193,8 +195,8 @@ class Table:
         return common | self.game.details(row, self.options)
 
     def view(self, seat: int) -> dict[str, Any]:
-        """:meth:`state` with the deck and the other seats' hands replaced by their sizes; when over nothing is hidden."""
-        seat = self._seat(seat)
+        """Return :meth:`state` with the deck and the other seats' hands replaced by their sizes, until the match is over."""
+        seat = check_seat(seat, self.players)
         state = self.state()
         if not self.is_over:
             state["deck"] = len(state["deck"])
@@ -203,7 +205,7 @@ class Table:
         return state
 
     def picture(self, seat: int | None = None) -> Picture:
-        """The table as a picture for :mod:`card_envs.render`; with ``seat`` only what that seat sees."""
+        """Return the table as a picture for :mod:`card_envs.render`; with ``seat`` only what that seat sees."""
         return self.game.picture(self.state() if seat is None else self.view(seat))
 
     def __str__(self) -> str:
@@ -215,16 +217,19 @@ class Table:
     # -- playing
 
     def play(self, action: str | int) -> None:
-        """Play an action: its string, or its index.
+        """Play an action for the seat to move.
+
+        Args:
+            action: its string or its index.
 
         Raises:
-            IllegalAction: names the action, the mover and the legal ones; nothing has changed.
+            IllegalAction: names the action, the mover and the legal ones. Nothing has changed.
         """
         index = self.action_index(action) if isinstance(action, str) else action
-        batch = self._batch
+        matches = self.matches
         if not isinstance(index, int | np.integer) or isinstance(index, bool):
             index = None
-        if index is None or not 0 <= index < batch.num_actions or not batch._mask[0, index]:
+        if index is None or not 0 <= index < matches.num_actions or not matches.mask[0, index]:
             if self.is_over:
                 raise IllegalAction(f"illegal action {action!r}: the match is over")
             raise IllegalAction(
@@ -232,58 +237,52 @@ class Table:
             )
         self.actions.append(self.action_string(int(index)))
         finished = self._row.finished
-        batch._actions[0] = index
-        batch._run(batch._rows)
+        matches.actions[0] = index
+        matches.run(matches.rows)
         if self._row.finished != finished:
-            batch.give_order()
             self._deals.append([self._row.scores[seat] for seat in range(self.players)])
             self._endings.append(self.game.ending(self._row))
 
     def clone(self) -> Table:
-        """An independent copy with the same future."""
+        """Return an independent copy with the same future."""
         other = copy.copy(self)
-        other._batch = self._batch.clone()
+        other.matches = self.matches.gather(self.matches.rows)
+        other._row = open_row(other.matches.states)
         other.actions = list(self.actions)
         other._deals, other._endings = self.deals, self.endings
-        other._look()
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self.clone()
 
     def redeal(self, seat: int, seed: int) -> None:
-        """Resample all that ``seat`` cannot know – hidden cards, the deck's order, future shuffles – and nothing else."""
-        self._batch.redeal(self._seat(seat), seed)
-        self._restarted()
+        """Resample all that ``seat`` cannot know (hidden cards, the order of the deck, future shuffles) and nothing else."""
+        self.matches.redeal(np.array([check_seat(seat, self.players)]), check_seed(seed))
+        self._mark_start()
 
     def restart(self, start: Start) -> None:
-        """Go on from another state of this game, which is not checked."""
-        rows.raw(self._batch._states)[:] = rows.raw(rows.from_bytes(start.state, self.game.state_dtype))
-        self._batch._identity[0, loops.DECISION] = start.decisions
-        self._batch.look()
+        """Go on from another state of this game, which was checked when it was read."""
+        view_bytes(self.matches.states)[:] = view_bytes(from_bytes(start.state, self.game.state_dtype))
+        self.matches.decisions[0] = start.decisions
+        self.matches.refresh()
         self._deals, self._endings = copy.deepcopy(start.deals), list(start.endings)
-        self._restarted()
+        self._mark_start()
 
-    def _restarted(self) -> None:
-        decisions = int(self._batch._identity[0, loops.DECISION])
-        self.start = Start(self._batch._states.tobytes(), decisions, self.deals, self.endings)
+    def _mark_start(self) -> None:
+        self.start = Start(self.matches.states.tobytes(), int(self.matches.decisions[0]), self.deals, self.endings)
         self.order, self.later_orders = [], []
         self.actions = []
 
     def record(self) -> dict[str, Any]:
-        """The match so far, as JSON-able values that :func:`card_envs.replay` plays again."""
-        from card_envs.engine.record import make_record
-
-        return make_record(self)
-
-    def _seat(self, seat: int) -> int:
-        if not isinstance(seat, int | np.integer) or isinstance(seat, bool) or not 0 <= seat < self.players:
-            raise ValueError(f"seat = {seat!r}: allowed are 0 … {self.players - 1}")
-        return int(seat)
+        """Return the match so far as JSON-able values, which :func:`card_envs.replay` plays again."""
+        deck = None
+        if self.start is None:
+            deck = [self.order, *self.later_orders] if self.later_orders else list(self.order)
+        return Record(self.game, self.options, self.identity, deck, self.start, tuple(self.actions)).to_json()
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_row"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._look()
+        self._row = open_row(self.matches.states)

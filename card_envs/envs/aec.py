@@ -1,4 +1,4 @@
-"""The PettingZoo door: any game as an agent-environment-cycle environment, a batch of one match."""
+"""The PettingZoo environment: any game as an agent-environment cycle, on a single match."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
+from card_envs.engine.batch import make_matches
 from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
-from card_envs.engine.table import Seed, Table, check_identity
+from card_envs.engine.identity import Identity, Seed, parse_identity
+from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
-from card_envs.envs.pages import aec_page
+from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
 
 Observation = dict[str, NDArray[Any]]
 
 
 class _AfterReset:
-    """Stands for an attribute that exists from the first ``reset()`` on: that of the instance goes before it."""
+    """Stands for an attribute that exists from the first ``reset()`` on; an instance's own attribute takes precedence."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -37,13 +37,14 @@ class _AfterReset:
 
 
 _after_reset: Any = _AfterReset
+_ONLY_ROW = np.zeros(1, np.int64)
 
-# windows on the batch's buffers, opened anew in every copy
+# views of the match's buffers, which are opened anew in every copy
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
 
 
 class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo has no types
-    """The environment of a game; :func:`aec` makes its classes ``env`` and ``raw_env``, which have the page."""
+    """The environment of a game; :func:`make_classes` makes its classes ``env`` and ``raw_env``, whose docstrings are pages."""
 
     game: ClassVar[Game]
     metadata: ClassVar[dict[str, Any]]
@@ -63,36 +64,35 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         check_arguments(game, options, ("reward", "episode", "render_mode"))
         self.render_mode = check_render_mode(render_mode)
         settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
-        self._batch = Batch(game, 1, seed=0, **settings)
-        self._batch._settings[loops.AUTO_RESET] = False
-        self._identity: tuple[int, int, int] | None = None
+        self._matches = make_matches(game, 1, auto_reset=False, **settings)
+        self._identity: Identity | None = None
         self._over = True  # no match yet
-        players = self._batch.players
+        players = self._matches.players
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         # a space of its own for each agent: they are seeded one by one
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": observation_box(self._batch),
-                    "action_mask": mask_box(self._batch),
+                    "observation": observation_box(self._matches),
+                    "action_mask": mask_box(self._matches),
                 }
             )
             for agent in self.possible_agents
         }
-        self.action_spaces = {agent: spaces.Discrete(self._batch.num_actions) for agent in self.possible_agents}
+        self.action_spaces = {agent: spaces.Discrete(self._matches.num_actions) for agent in self.possible_agents}
         self._open_windows()
 
     def _open_windows(self) -> None:
-        batch = self._batch
-        self._play = batch.bound()
-        # memoryviews hand out and take Python's own integers, several times faster than arrays
-        self._action = batch._actions.data
-        self._legal = batch.action_mask[0].data
-        self._to_move = batch._to_move.data
-        self._finished = batch._states["finished"].data
-        self._seen = batch.observation[0]
-        self._mask = batch.action_mask[0]
+        matches = self._matches
+        self._play = matches.bind_run()
+        # memoryviews return and take Python's own integers, several times faster than arrays
+        self._action = matches.actions.data
+        self._legal = matches.action_mask[0].data
+        self._to_move = matches.to_move.data
+        self._finished = matches.states["finished"].data
+        self._seen = matches.observation[0]
+        self._mask = matches.action_mask[0]
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in _WINDOWS}
@@ -104,23 +104,26 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     # -- looking
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """What ``observe(agent)`` is in: always the same object for an agent."""
+        """Return the space that ``observe(agent)`` lies in: always the same object for an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """The actions of ``agent``: always the same object for an agent."""
+        """Return the space of the actions of ``agent``: always the same object for an agent."""
         return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
-        """What ``agent`` knows, in new arrays: ``observation`` float32 [D], ``action_mask`` int8 [A]."""
+        """Return what ``agent`` knows, in new arrays: ``observation`` float32 [D], ``action_mask`` int8 [A]."""
         if agent == self.agent_selection and not self._over:
             return {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
         if agent not in self._seats:
             raise unknown("agent", agent, self.possible_agents)
-        return {"observation": self._batch.observe(self._seats[agent])[0], "action_mask": np.zeros_like(self._mask)}
+        return {
+            "observation": self._matches.observe(_ONLY_ROW, np.array([self._seats[agent]]))[0],
+            "action_mask": np.zeros_like(self._mask),
+        }
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
-        """(observation, reward since its last step, terminated, truncated, info) of the selected agent."""
+        """Return (observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
         seen: Observation | None
         if not observe:
@@ -133,37 +136,41 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
 
     def render(self) -> Any:
-        """The table: a str (``"ansi"``, ``"svg"``), uint8 [H, W, 3] (``"rgb_array"``), or printed (``"human"``)."""
+        """Draw the table: a str (``"ansi"``, ``"svg"``), uint8 [H, W, 3] (``"rgb_array"``), or printed (``"human"``)."""
         if self.render_mode is None:
             gymnasium.logger.warn("You are calling render method without specifying any render mode.")
             return None
         return self._draw()
 
     def _draw(self) -> Any:
-        return DRAW[str(self.render_mode)](Table.of_row(self._batch, 0).picture())
+        return DRAW[str(self.render_mode)](Table.from_row(self._matches, 0).picture())
 
     def close(self) -> None:
-        """Nothing has to be released."""
+        """Do nothing: there is nothing to release."""
 
     # -- playing
 
     def reset(self, seed: Seed = None, options: Mapping[str, Any] | None = None) -> None:
-        """Deal a match: that of ``seed``, or the next one; ``options["deck"]``: names of the first cards of the deck.
+        """Deal a match.
 
-        ``seed`` is an int s, for the identity (s, 0, 0), or an identity (seed, row, match).
+        Args:
+            seed: an int s, which stands for the identity (s, 0, 0), or an identity (seed, row, match); ``None`` goes on to the
+                next match.
+            options: ``{"deck": …}`` names the first cards of the deck; other keys are ignored.
 
         Raises:
-            ValueError: a seed out of range; a deck with an unknown card, or a card too many. Nothing has changed.
+            ValueError: a seed out of range, a deck with an unknown card, or a card too many. Nothing has changed.
         """
         deck = (options or {}).get("deck")
-        self.game.deck_orders(deck)
+        orders = self.game.deck_orders(deck)
         if seed is None and self._identity is not None:
             s, r, m = self._identity
             identity = s, r, m + 1
         else:
-            identity = check_identity(seed)
+            identity = parse_identity(seed)
         self._identity = identity
-        self._batch.deal(identity, deck)
+        self._matches.deal_ordered(identity, orders)
+        self._play = self._matches.bind_run()
         self.agents = self.possible_agents.copy()
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -197,20 +204,19 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._action[0] = index
         self._play()
         self._cumulative_rewards[agent] = 0.0
-        self.infos[agent] = {}  # whoever holds the last one may have written into it
+        self.infos[agent] = {}  # the one handed out before may have been written into
         if self._paid:
             self._paid = False
             self._clear_rewards()
         seat = self._to_move[0]
         if seat < 0:
-            batch = self._batch
-            self._pay(batch.rewards[0].tolist())
-            self._end(batch.terminated.item(), batch.truncated.item(), [{} for _ in self.agents])
+            matches = self._matches
+            self._pay(matches.rewards[0].tolist())
+            self._end(matches.terminated.item(), matches.truncated.item(), [{} for _ in self.agents])
         else:
             if self._finished[0] != self._deals:
                 self._deals = self._finished[0]
-                self._batch.give_order()
-                self._pay(self._batch.rewards[0].tolist())
+                self._pay(self._matches.rewards[0].tolist())
             self.agent_selection = self.possible_agents[seat]
         if self.render_mode == "human":
             self._draw()
@@ -221,7 +227,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._accumulate_rewards()
 
     def _end(self, terminated: bool, truncated: bool, infos: list[dict[str, Any]]) -> None:
-        # new dicts: those handed out before stay as they were
+        # new dictionaries, since those handed out before must stay as they were
         self._over = True
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
@@ -242,7 +248,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         raise IllegalAction(self._explain(agent, action))
 
     def _explain(self, agent: str, action: object) -> str:
-        seat, players = self._seats[agent], self._batch.players
+        seat, players = self._seats[agent], self._matches.players
         legal = [f"{i} ({self.game.action_string(i, seat, players)})" for i in np.flatnonzero(self._mask).tolist()]
         return f"illegal action {reprlib.repr(action)}: {agent} is to move, legal are {', '.join(legal)}"
 
@@ -261,7 +267,7 @@ class CheckedAEC(AEC):
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
-        """Yields the selected agent until all have left, or ``max_iter`` times; after each a ``step()`` is expected."""
+        """Yield the selected agent until all have left, at most ``max_iter`` times; a ``step()`` is expected after each."""
         if self._identity is None:
             EnvLogger.error_agent_iter_before_reset()
         return _CheckedIterable(self, max_iter)
@@ -276,7 +282,7 @@ class CheckedAEC(AEC):
 
     def _refuse(self, agent: str, action: object) -> None:
         EnvLogger.warn_on_illegal_move()
-        others = 1.0 / (len(self.agents) - 1) if self._batch.reward == "win" else 0.0
+        others = 1.0 / (len(self.agents) - 1) if self._matches.reward == "win" else 0.0
         self._cumulative_rewards[agent] = 0.0
         self._pay([-1.0 if other == agent else others for other in self.agents])
         why = self._explain(agent, action)
@@ -300,28 +306,28 @@ class _CheckedIterator(AECIterator[str, Observation, int]):  # type: ignore[misc
         return env.agent_selection
 
 
-def aec_id(game: Game) -> str:
-    """The id of a game's environment in PettingZoo's registry, as ``card_envs/flip7-v0``."""
+def build_aec_id(game: Game) -> str:
+    """Return the id of a game's environment in PettingZoo's registry, as ``card_envs/flip7-v0``."""
     return f"card_envs/{game.name}-v{game.version}"
 
 
-def aec(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
-    """The classes ``env`` and ``raw_env`` of the game ``name``, for the module that names the versioned environment."""
+def make_classes(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
+    """Return the classes ``env`` and ``raw_env`` of a game for ``module``, which names the versioned environment."""
     game = load_game(name)
     modes = render_modes()
     metadata = {"name": game.id, "render_modes": modes, "is_parallelizable": False, "render_fps": 2}
     shared = {"__module__": module, "game": game, "metadata": metadata}
 
     def make(base: type[Any], kind: str, checked: bool) -> type[Any]:
-        page = aec_page(game, module, aec_id(game), modes, checked)
+        page = build_aec_page(game, module, build_aec_id(game), modes, checked)
         return type(kind, (base,), {**shared, "__qualname__": kind, "__doc__": page})
 
     return make(CheckedAEC, "env", True), make(AEC, "raw_env", False)
 
 
 def register() -> None:
-    """Make every game known to ``pettingzoo.make("aec", "card_envs/…")``; its module is imported when it is made."""
+    """Make every game known to ``pettingzoo.make("aec", "card_envs/…")``."""
     for name in available_games():
         game = load_game(name)
-        if aec_id(game) not in pettingzoo.aec_registry:
-            pettingzoo.register("aec", aec_id(game), f"card_envs.{game.id}:env")
+        if build_aec_id(game) not in pettingzoo.aec_registry:
+            pettingzoo.register("aec", build_aec_id(game), f"card_envs.{game.id}:env")

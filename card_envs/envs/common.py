@@ -1,4 +1,4 @@
-"""What all doors share: spaces, strict arguments, rendering."""
+"""What all environments share: spaces, strict arguments, rendering."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game, unknown
+from card_envs.engine.matches import Matches
 
 
-def observation_box(batch: Batch) -> spaces.Box:
-    """The space of the flat observation, with the bounds of its fields."""
-    low, high = np.empty((2, batch.observation_size), np.float32)
-    for field in batch.game.observation_fields(batch.options).values():
+def observation_box(matches: Matches) -> spaces.Box:
+    """Return the space of the flat observation, with the bounds of its fields."""
+    low, high = np.empty((2, matches.observation_size), np.float32)
+    for field in matches.game.observation_fields(matches.options).values():
         low[field.slice], high[field.slice] = field.low, field.high
     return spaces.Box(low, high, dtype=np.float32)
 
 
-def mask_box(batch: Batch) -> spaces.Box:
-    """The space of the action mask: int8, 0 or 1."""
-    return spaces.Box(0, 1, (batch.num_actions,), np.int8)
+def mask_box(matches: Matches) -> spaces.Box:
+    """Return the space of the action mask: int8, 0 or 1."""
+    return spaces.Box(0, 1, (matches.num_actions,), np.int8)
 
 
 def check_arguments(game: Game, given: Iterable[str], known: Iterable[str]) -> None:
-    """``ValueError`` for a keyword that is neither an option of the game nor one of the door's own."""
+    """Raise ``ValueError`` for a keyword that is neither an option of the game nor an argument of the environment."""
     names = [*game.option_names, *known]
     for name in given:
         if name not in names:
@@ -53,13 +53,13 @@ RENDER_EXTRA = ("drawsvg", "resvg_py", "PIL", "font_lato")
 
 
 def render_modes() -> list[str]:
-    """The render modes that work with what is installed."""
+    """Return the render modes that work with what is installed."""
     complete = all(importlib.util.find_spec(name) for name in RENDER_EXTRA)
     return list(DRAW if complete else PLAIN)
 
 
 def check_render_mode(mode: str | None) -> str | None:
-    """``mode`` if it can be drawn here; ``ValueError`` says what is missing."""
+    """Return ``mode`` if it can be drawn here; raise ``ValueError``, which says what is missing, if it cannot."""
     if mode is not None and mode not in render_modes():
         if mode in DRAW:
             raise ValueError(f"render_mode {mode!r} needs the extra: pip install 'card-envs[render]'")

@@ -1,4 +1,4 @@
-"""The Gymnasium door: one learner against other players, one match at a time."""
+"""The Gymnasium environment: one learner against other players, one match at a time."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
-from card_envs.envs.pages import gym_page
+from card_envs.envs.pages import build_gym_page
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import available_games, load_game
 
 LEARNER_ARGUMENTS = ("opponents", "seat", "auto_forced", "reward", "episode")
 
 
-def gym_id(game: Game) -> str:
-    """The id of a game in Gymnasium's registry, as ``card_envs/PisYedili-v0``."""
+def build_gym_id(game: Game) -> str:
+    """Return the id of a game in Gymnasium's registry, as ``card_envs/PisYedili-v0``."""
     return f"card_envs/{''.join(part.capitalize() for part in game.name.split('_'))}-v{game.version}"
 
 
-def info_of(outcome: Outcome, row: int) -> dict[str, Any]:
-    """What an outcome has to tell of a row beside reward and end."""
+def describe_outcome(outcome: Outcome, row: int) -> dict[str, Any]:
+    """Return what an outcome has to tell about a row besides its reward and whether it has ended."""
     info: dict[str, Any] = {}
     if outcome.illegal[row]:
         info["illegal_action"] = True
@@ -36,7 +36,7 @@ def info_of(outcome: Outcome, row: int) -> dict[str, Any]:
 
 
 class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """The environment of a game; :func:`environment` makes its class, which has the page."""
+    """The environment of a game; :func:`make_class` makes its class, whose docstring is the environment's page."""
 
     game: ClassVar[Game]
     metadata: dict[str, Any] = {"render_modes": render_modes(), "render_fps": 2}  # noqa: RUF012 (Gymnasium's own type)
@@ -58,8 +58,8 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        self.observation_space = cast(spaces.Space[NDArray[np.float32]], observation_box(self._learner.batch))
-        self.action_space: spaces.Discrete = spaces.Discrete(self._learner.batch.num_actions)
+        self.observation_space = cast(spaces.Space[NDArray[np.float32]], observation_box(self._learner.matches))
+        self.action_space: spaces.Discrete = spaces.Discrete(self._learner.matches.num_actions)
         self._over = True
 
     def reset(
@@ -71,7 +71,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._over = False
         if self.render_mode == "human":
             self.render()
-        return self._learner.observation()[0], self._info() | info_of(outcome, 0)
+        return self._learner.observation()[0], self._info() | describe_outcome(outcome, 0)
 
     def step(self, action: Any) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Play ``action``, then the others until the learner is to move again or the match is over."""
@@ -83,10 +83,10 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         if self.render_mode == "human":
             self.render()
         seen, reward = self._learner.observation()[0], float(outcome.rewards[0])
-        return seen, reward, terminated, truncated, self._info() | info_of(outcome, 0)
+        return seen, reward, terminated, truncated, self._info() | describe_outcome(outcome, 0)
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The legal actions, int8 [A]: what sb3-contrib asks for."""
+        """Return the legal actions, int8 [A], which is what sb3-contrib asks for."""
         mask = self._learner.action_mask()[0]
         return np.zeros_like(mask) if self._over else mask
 
@@ -94,32 +94,32 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return {"action_mask": self.action_masks(), "seat": int(self._learner.learner_seat[0])}
 
     def render(self) -> Any:
-        """The table, as ``render_mode`` says."""
+        """Draw the table as ``render_mode`` says."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
             return None
-        return DRAW[self.render_mode](Table.of_row(self._learner.batch, 0).picture())
+        return DRAW[self.render_mode](Table.from_row(self._learner.matches, 0).picture())
 
 
-def environment(name: str) -> type[SingleAgentEnv]:
-    """The class of a game's Gymnasium environment."""
+def make_class(name: str) -> type[SingleAgentEnv]:
+    """Return the class of a game's Gymnasium environment."""
     game = load_game(name)
-    page = gym_page(game, gym_id(game), render_modes())
+    page = build_gym_page(game, build_gym_id(game), render_modes())
     return type(f"{game.name}_env", (SingleAgentEnv,), {"game": game, "__module__": __name__, "__doc__": page})
 
 
 def make(game: str, **arguments: Any) -> SingleAgentEnv:
-    """The entry point of the registered ids."""
-    return environment(game)(**arguments)
+    """Make an environment: the entry point of the registered ids."""
+    return make_class(game)(**arguments)
 
 
 def register() -> None:
     """Make every game known to ``gymnasium.make`` and ``make_vec``."""
     for name in available_games():
         game = load_game(name)
-        if gym_id(game) not in gymnasium.registry:
+        if build_gym_id(game) not in gymnasium.registry:
             gymnasium.register(
-                gym_id(game),
+                build_gym_id(game),
                 entry_point="card_envs.envs.gym:make",
                 vector_entry_point="card_envs.envs.vector:make",
                 kwargs={"game": name},

@@ -1,4 +1,4 @@
-"""The Stable-Baselines3 door: a native ``VecEnv``, without a loop over environments in Python."""
+"""The Stable-Baselines3 environment: a native ``VecEnv``, without a loop over environments in Python."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box
-from card_envs.envs.gym import LEARNER_ARGUMENTS, info_of
+from card_envs.envs.gym import LEARNER_ARGUMENTS, describe_outcome
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
 
@@ -52,9 +52,9 @@ class CardVecEnv(VecEnv):
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        batch = self.learner.batch
-        super().__init__(batch.size, observation_box(batch), spaces.Discrete(batch.num_actions))
-        self._actions: NDArray[np.int64] = np.zeros(batch.size, np.int64)
+        matches = self.learner.matches
+        super().__init__(matches.size, observation_box(matches), spaces.Discrete(matches.num_actions))
+        self._actions: NDArray[np.int64] = np.zeros(matches.size, np.int64)
         if seed is not None:
             self.seed(seed)
 
@@ -84,7 +84,7 @@ class CardVecEnv(VecEnv):
     def _infos(self, outcome: Outcome) -> list[dict[str, Any]]:
         infos: list[dict[str, Any]] = [{} for _ in range(self.num_envs)]
         for row in np.flatnonzero(outcome.illegal | (outcome.skipped > 0)).tolist():
-            infos[row] |= info_of(outcome, row)
+            infos[row] |= describe_outcome(outcome, row)
         return infos
 
     def action_masks(self) -> NDArray[np.int8]:
@@ -92,7 +92,7 @@ class CardVecEnv(VecEnv):
         return self.learner.action_mask()
 
     def close(self) -> None:
-        """Nothing has to be released."""
+        """Do nothing: there is nothing to release."""
 
     def has_attr(self, attr_name: str) -> bool:
         return attr_name == "action_masks" or attr_name in self._attributes()
@@ -107,12 +107,12 @@ class CardVecEnv(VecEnv):
         return [attributes[attr_name]] * len(list(self._get_indices(indices)))
 
     def _attributes(self) -> dict[str, Any]:
-        batch = self.learner.batch
+        matches = self.learner.matches
         return {
             "render_mode": self._render_mode,
             "spec": None,
             "game": self.game.name,
-            "options": dict(batch.options),
+            "options": dict(matches.options),
             "observation_space": self.observation_space,
             "action_space": self.action_space,
         }
@@ -137,4 +137,4 @@ class CardVecEnv(VecEnv):
 
     def _draw(self, row: int) -> Any:
         draw: Callable[[Any], Any] = DRAW[str(self._render_mode)]
-        return draw(Table.of_row(self.learner.batch, row).picture())
+        return draw(Table.from_row(self.learner.matches, row).picture())

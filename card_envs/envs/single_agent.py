@@ -1,4 +1,4 @@
-"""One learner against other players, in many matches at once: what the Gymnasium and Stable-Baselines3 doors are made of."""
+"""One learner against other players, in many matches at once: the core of the Gymnasium and Stable-Baselines3 environments."""
 
 from __future__ import annotations
 
@@ -9,70 +9,95 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
-from card_envs.engine.compiled import direct
+from card_envs.engine.batch import make_matches
+from card_envs.engine.checks import check_integers, check_seat
 from card_envs.engine.game import Deck, Game, OptionValue
+from card_envs.engine.identity import write_identity
+from card_envs.engine.loops import MATCH, REFRESH, RESET
+from card_envs.engine.matches import write_saved
 from card_envs.engine.random import PLAYERS, match_key, stream, unit
 from card_envs.players import Player, resolve
-from card_envs.players.player import seat_players
-
-TURNS = 8  # of the others between two looks at the matches that have ended: their successors are played beside the rest
+from card_envs.players.runner import Runner
 
 Opponents = str | Player | Sequence[str | Player] | Mapping[str, float] | None
+Rows = NDArray[np.int64]
+
+LEARNER = -1  # in a seating: the learner themselves
 
 
 @dataclass
 class Outcome:
-    """What a step brought the learner, one value a row; all arrays are fresh."""
+    """What a step brought the learners, one value for each row. All arrays are fresh.
+
+    Attributes:
+        rewards: float64 [size].
+        terminated, truncated: bool [size], whether the match has ended.
+        final_observation: float32 [size, D], of the rows whose match has ended, otherwise zeros.
+        illegal: bool [size], whether the match was ended by an action that was not legal.
+        skipped: int64 [size], matches that ended before the learner's first decision.
+        skipped_rewards: float64 [size], what those paid the learner; it is not part of ``rewards``.
+    """
 
     rewards: NDArray[np.float64]
     terminated: NDArray[np.bool_]
     truncated: NDArray[np.bool_]
-    final_observation: NDArray[np.float32]  # of the rows whose match has ended, else zeros
-    illegal: NDArray[np.bool_]  # ended by an action that was not legal
-    skipped: NDArray[np.int64]  # matches that ended before the learner's first decision
-    skipped_rewards: NDArray[np.float64]  # what those paid the learner: not part of ``rewards``
+    final_observation: NDArray[np.float32]
+    illegal: NDArray[np.bool_]
+    skipped: NDArray[np.int64]
+    skipped_rewards: NDArray[np.float64]
 
 
 @dataclass
-class _Pool:
-    """The players that can sit opposite the learner, and how they are seated."""
+class _Opposition:
+    """The players who can sit opposite the learner, and how they are seated.
+
+    Attributes:
+        players: the players.
+        by_distance: which of them sits so many seats clockwise from the learner.
+        weights: cumulated weights by which a player is drawn for each seat of each match, instead of ``by_distance``.
+    """
 
     players: list[Player]
-    by_distance: list[int]  # which of them sits d seats clockwise from the learner, who is -1 himself
-    weights: NDArray[np.float64] | None = None  # or cumulated weights: drawn for each seat of each match
+    by_distance: list[int]
+    weights: NDArray[np.float64] | None = None
 
 
-def _pool(opponents: Opponents, game: Game, options: Mapping[str, OptionValue], players: int) -> _Pool:
+def _resolve_opponents(opponents: Opponents, game: Game, options: Mapping[str, OptionValue], players: int) -> _Opposition:
     if opponents is None:
         opponents = game.default_opponent
     if isinstance(opponents, Mapping):
         weights = np.array([float(weight) for weight in opponents.values()])
         if not len(weights) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
             raise ValueError(f"opponents = {dict(opponents)!r}: weights are numbers >= 0, one of them > 0")
-        return _Pool([resolve(spec, game, options) for spec in opponents], [-1], np.cumsum(weights / weights.sum()))
+        return _Opposition([resolve(spec, game, options) for spec in opponents], [], np.cumsum(weights / weights.sum()))
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != players - 1:
             raise ValueError(f"opponents: {len(opponents)} are given, {players} players need {players - 1} (or one for all)")
-        return _Pool([resolve(spec, game, options) for spec in opponents], [*range(-1, players - 1)])
-    return _Pool([resolve(opponents, game, options)], [-1] + [0] * (players - 1))
+        return _Opposition([resolve(spec, game, options) for spec in opponents], [*range(LEARNER, players - 1)])
+    return _Opposition([resolve(opponents, game, options)], [LEARNER] + [0] * (players - 1))
 
 
 class SingleAgentBatch:
-    """``size`` matches, each with one learner; :meth:`step` returns when every learner is to move again.
+    """``size`` matches with one learner each; :meth:`step` returns when every learner is to move again.
 
-    The learner's reward is the sum of *his* rewards over everybody's moves until he is to move again or the match is over;
-    what falls before his first decision is added to his first step. A match that ends before it is counted as skipped, and
-    the row's next one is dealt. After a match the row goes on to its next one in the same step.
+    The learner's reward is the sum of *their* rewards over everybody's moves until they are to move again or the match is
+    over; what is paid before their first decision is added to their first step. A match that ends before that decision is
+    counted as skipped, and the row is dealt its next one. When a match ends, the row goes on to its next one in the same step.
+
+    Attributes:
+        matches: the matches.
+        seat: the learner's seat in all matches, or ``None``.
 
     Args:
-        game, size, reward, episode, threads, **options: as for :class:`card_envs.Batch`.
+        game: the game.
+        size: the number of matches.
         opponents: a spec or player for all other seats, a list of n-1 of them (clockwise from the learner), or
-            ``{spec: weight}``, drawn for each seat of each match. ``None``: the game's default opponent.
-        seat: the learner's seat; ``None``: the seats take turns, (seed + row + match) modulo players.
-        auto_forced: play the learner's choices of one for him.
-        auto_next: deal a row its next match when one is over; otherwise the row stays as it is until :meth:`reset`.
+            ``{spec: weight}``, drawn for each seat of each match. ``None`` stands for the game's default opponent.
+        seat: the learner's seat; with ``None`` the seats take turns: (seed + row + match) modulo the number of players.
+        auto_forced: whether decisions of the learner with only one legal action are made for them.
+        auto_next: whether a row is dealt its next match when one is over; otherwise it stays as it is until :meth:`reset`.
+        seed: as for :meth:`reset`.
+        **arguments: ``reward``, ``episode``, ``threads`` and the game's options, as for :class:`card_envs.Batch`.
     """
 
     def __init__(
@@ -87,91 +112,98 @@ class SingleAgentBatch:
         seed: int | ArrayLike | None = None,
         **arguments: Any,
     ) -> None:
-        self.batch = Batch(game, size, seed=0, **arguments)
-        batch = self.batch
-        # the learner's view of the end is read before the next match is dealt; what the others see is not looked at
-        batch._settings[loops.AUTO_RESET] = False
-        batch._settings[loops.SHOW] = False
-        self.seat = None if seat is None else int(batch._seats(seat)[0])
+        # the learner's view of a match's end is read before the next one is dealt; what the others see need not be written
+        self.matches = make_matches(game, size, auto_reset=False, write_observations=False, **arguments)
+        matches = self.matches
+        self.seat = None if seat is None else check_seat(seat, matches.players)
         self.auto_forced = bool(auto_forced)
         self.auto_next = auto_next
-        self._pool = _pool(opponents, game, batch.options, batch.players)
-        n = batch.size
-        self._learner = np.zeros(n, np.int64)
-        self._seating = np.zeros((n, batch.players), np.int8)
-        self._who = np.zeros(n, np.int8)
-        self._earned = np.zeros(n)
-        self._over = np.empty(n, np.int64)
-        self._fresh = np.ones(n, np.bool_)  # the match has not asked the learner yet
-        self._sort = batch._loops.sort
-        batch._identity[:, loops.SEED] = -1  # not seeded yet
+        self._opposition = _resolve_opponents(opponents, game, matches.options, matches.players)
+        self._runner = Runner(matches, self._opposition.players, play_forced=self.auto_forced)
+        self._fresh = np.ones(matches.size, np.bool_)  # the match has not asked the learner yet
         self.reset(seed)
 
-    # -- what is to be seen: fresh arrays
+    # -- looking: all arrays are fresh
 
     def observation(self) -> NDArray[np.float32]:
-        """What each learner, who is to move, knows: float32 [size, D]."""
-        return self._observe(self.batch._rows)
+        """Return what each learner, who is to move, knows: float32 [size, D]."""
+        return self._observe(self.matches.rows)
 
-    def _observe(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        views = np.empty((len(rows), self.batch.observation_size), np.float32)
-        self.batch._loops.observe(self.batch._states, rows, self._learner[rows], views)
-        return views
+    def _observe(self, rows: Rows) -> NDArray[np.float32]:
+        return self.matches.observe(rows, self._runner.learner[rows])
 
     def action_mask(self) -> NDArray[np.int8]:
-        """int8 [size, A]."""
-        return self.batch.action_mask.copy()
+        """Return the learners' legal actions, int8 [size, A]."""
+        return self.matches.action_mask.copy()
 
     @property
     def learner_seat(self) -> NDArray[np.int64]:
         """The learner's seat in each row, int64 [size]."""
-        return self._learner.copy()
+        return self._runner.learner.copy()
+
+    @property
+    def seating(self) -> NDArray[np.int8]:
+        """Which opponent sits in each seat, int8 [size, players]: their number, -1 for the learner."""
+        return self._runner.seating.copy()
+
+    @property
+    def opponents(self) -> list[Player]:
+        """The players who can sit opposite the learner."""
+        return list(self._opposition.players)
 
     # -- saving
 
-    def state(self) -> list[bytes]:
-        """All that the next steps depend on, for :meth:`restore` (but for what players of your own remember)."""
+    def save(self) -> list[bytes]:
+        """Return all that the next steps depend on, except for what players of your own remember."""
         return [array.tobytes() for array in self._saved()]
 
-    def restore(self, state: Sequence[bytes]) -> None:
-        """Go on from a :meth:`state` of a learner made with the same arguments; ``ValueError`` for one of another shape."""
-        saved = self._saved()
-        if [len(data) for data in state] != [array.nbytes for array in saved]:
-            raise ValueError("the state is one of another game, size or version")
-        for array, data in zip(saved, state, strict=True):
-            array.view(np.uint8).reshape(-1)[:] = np.frombuffer(data, np.uint8)
+    def restore(self, data: Sequence[bytes]) -> None:
+        """Go on from what :meth:`save` returned for matches that were made with the same arguments.
+
+        Raises:
+            ValueError: the data are those of another game, size or version.
+        """
+        write_saved(self._saved(), data)
 
     def _saved(self) -> tuple[NDArray[Any], ...]:
-        return *self.batch._saved(), self._learner, self._seating, self._earned, self._fresh
+        runner = self._runner
+        return *self.matches.saved(), runner.learner, runner.seating, runner.earned, self._fresh
 
     # -- playing
 
     def reset(self, seed: int | ArrayLike | None = None, deck: Deck = None) -> Outcome:
-        """New matches everywhere (seeds as for ``Batch.reset``), played up to each learner's first decision.
+        """Deal new matches everywhere, and play up to each learner's first decision.
 
-        ``deck``, a given order as for :class:`card_envs.Table`, only with one row.
+        Args:
+            seed: as for :meth:`card_envs.Batch.reset`.
+            deck: a given order, as for :class:`card_envs.Table`; only with one row.
         """
-        batch = self.batch
+        matches = self.matches
+        orders = matches.game.deck_orders(deck)
+        write_identity(matches.identity, seed)
+        matches.later_orders = {}
         if deck is not None:
-            batch.game.deck_orders(deck)
-        batch.identify(seed)
-        if deck is not None:
-            batch.deal(batch._identity[0, : loops.DECISION].tolist(), deck)
-        outcome = self._outcome()
-        self._play(self._begin(batch._rows, deal=deck is None), outcome)
+            matches.deal_ordered(matches.identity[0].tolist(), orders)
+        outcome = self._start_outcome()
+        self._play(self._seat_matches(matches.rows, deal=deck is None), outcome)
         return outcome
 
-    def step(self, actions: ArrayLike, rows: NDArray[np.int64] | None = None) -> Outcome:
-        """Play the learners' actions, an integer array [size]; with ``rows`` only in these.
+    def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
+        """Play the learners' actions. An illegal action ends its match, and the learner gets -1.
 
-        An illegal action ends its match: the learner gets -1. ``ValueError`` for a wrong shape or dtype.
+        Args:
+            actions: an integer array [size].
+            rows: int64, the only rows in which they are played; by default all.
+
+        Raises:
+            ValueError: a wrong shape or dtype.
         """
-        batch = self.batch
-        given = batch._integers(actions, "actions")
-        which = batch._rows if rows is None else rows
-        outcome = self._outcome()
-        batch._actions[:] = given
-        legal = batch._legal(given[which], which)
+        matches, earned = self.matches, self._runner.earned
+        given = check_integers(actions, matches.size, "actions")
+        which = matches.rows if rows is None else rows
+        outcome = self._start_outcome()
+        matches.actions[:] = given
+        legal = matches.is_legal(given[which], which)
         bad = which[~legal]
         self._fresh[which] = False
         self._play(which[legal].copy(), outcome)
@@ -179,82 +211,68 @@ class SingleAgentBatch:
             outcome.illegal[bad] = True
             outcome.terminated[bad] = True
             outcome.final_observation[bad] = self._observe(bad)
-            self._earned[bad] -= 1.0
-            outcome.rewards[bad] = self._earned[bad]
+            earned[bad] -= 1.0
+            outcome.rewards[bad] = earned[bad]
             if self.auto_next:
-                self._play(self._next(bad), outcome)
+                self._play(self._next_matches(bad), outcome)
         going_on = which[legal & ~(outcome.terminated | outcome.truncated)[which]]
-        outcome.rewards[going_on] = self._earned[going_on]
-        self._earned[going_on] = 0.0
+        outcome.rewards[going_on] = earned[going_on]
+        earned[going_on] = 0.0
         return outcome
 
-    def _outcome(self) -> Outcome:
-        n = self.batch.size
+    def _start_outcome(self) -> Outcome:
+        n = self.matches.size
         return Outcome(
-            np.zeros(n), np.zeros(n, np.bool_), np.zeros(n, np.bool_), np.zeros_like(self.batch._observation),
-            np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n),
-        )  # fmt: skip
+            rewards=np.zeros(n),
+            terminated=np.zeros(n, np.bool_),
+            truncated=np.zeros(n, np.bool_),
+            final_observation=np.zeros_like(self.matches.observation),
+            illegal=np.zeros(n, np.bool_),
+            skipped=np.zeros(n, np.int64),
+            skipped_rewards=np.zeros(n),
+        )
 
-    def _play(self, rows: NDArray[np.int64], outcome: Outcome) -> None:
+    def _play(self, rows: Rows, outcome: Outcome) -> None:
         """Carry out the actions of ``rows`` (a scratch array), then the others' until the learners are to move."""
-        batch = self.batch
-        ended_rows: list[NDArray[np.int64]] = []
-        turns = 0
-        while len(rows):
-            batch._run(rows)
-            if batch._orders:
-                batch.give_order()
-            going, ended = self._sort(
-                rows, batch._to_move, self._learner, self._seating, batch._words, batch._rewards, self._earned,
-                self.auto_forced, self._who, batch._actions, self._over,
-            )  # fmt: skip
-            self._sort = direct(self._sort)
-            rows = rows[:going]
-            if going:
-                seat_players(batch, rows, self._who, self._pool.players, batch._actions)
-            if ended:
-                ended_rows.append(self._over[:ended].copy())
-            turns += 1
-            if ended_rows and (not going or turns % TURNS == 0):
-                rows = np.concatenate([rows, self._finish(np.concatenate(ended_rows), outcome)])
-                ended_rows = []
+        self._runner.play(rows, lambda over: self._finish(over, outcome))
 
-    def _finish(self, over: NDArray[np.int64], outcome: Outcome) -> NDArray[np.int64]:
-        """Note how matches ended, and go on to the next ones of these rows, which are returned."""
-        batch = self.batch
+    def _finish(self, over: Rows, outcome: Outcome) -> Rows:
+        """Note how matches ended, and return the rows that go on to their next match."""
+        matches, earned = self.matches, self._runner.earned
         fresh = over[self._fresh[over]]  # over before the learner's first decision
         outcome.skipped[fresh] += 1
-        outcome.skipped_rewards[fresh] += self._earned[fresh]
+        outcome.skipped_rewards[fresh] += earned[fresh]
         played = over[~self._fresh[over]]
-        outcome.terminated[played] = batch._terminated[played]
-        outcome.truncated[played] = batch._truncated[played]
-        outcome.rewards[played] = self._earned[played]
+        outcome.terminated[played] = matches.terminated[played]
+        outcome.truncated[played] = matches.truncated[played]
+        outcome.rewards[played] = earned[played]
         outcome.final_observation[played] = self._observe(played)
-        return self._next(over if self.auto_next else fresh)
+        return self._next_matches(over if self.auto_next else fresh)
 
-    def _next(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        self.batch._identity[rows, loops.MATCH] += 1
-        self.batch._orders = {}
-        return self._begin(rows)
+    def _next_matches(self, rows: Rows) -> Rows:
+        self.matches.identity[rows, MATCH] += 1
+        self.matches.later_orders = {}
+        return self._seat_matches(rows)
 
-    def _begin(self, rows: NDArray[np.int64], *, deal: bool = True) -> NDArray[np.int64]:
-        """Seat new matches, to be dealt when their actions are carried out."""
+    def _seat_matches(self, rows: Rows, *, deal: bool = True) -> Rows:
+        """Seat new matches, which are dealt when their actions are carried out; return a copy of the rows."""
         self._seat(rows)
-        self._earned[rows] = 0.0
+        self._runner.earned[rows] = 0.0
         self._fresh[rows] = True
-        self.batch._actions[rows] = loops.RESET if deal else loops.LOOK
+        self.matches.actions[rows] = RESET if deal else REFRESH
         return rows.copy()
 
-    def _seat(self, rows: NDArray[np.int64]) -> None:
-        batch, pool, players = self.batch, self._pool, self.batch.players
-        seeds, numbers, matches = batch._identity[rows, : loops.DECISION].T
-        self._learner[rows] = (seeds % players + numbers + matches) % players if self.seat is None else self.seat
-        distance = (np.arange(players) - self._learner[rows][:, None]) % players
-        if pool.weights is None:
-            self._seating[rows] = np.array(pool.by_distance, np.int8)[distance]
+    def _seat(self, rows: Rows) -> None:
+        opposition, players = self._opposition, self.matches.players
+        learner, seating = self._runner.learner, self._runner.seating
+        seeds, numbers, matches = self.matches.identity[rows].T
+        learner[rows] = (seeds % players + numbers + matches) % players if self.seat is None else self.seat
+        distance = (np.arange(players) - learner[rows][:, None]) % players
+        if opposition.weights is None:
+            seating[rows] = np.array(opposition.by_distance, np.int8)[distance]
         else:
             with np.errstate(over="ignore"):
                 key = match_key(seeds, numbers, matches)
                 uniform = np.stack([unit(stream(key, PLAYERS + 1 + seat)) for seat in range(players)], axis=1)
-            drawn = np.minimum(np.searchsorted(pool.weights, uniform, side="right"), len(pool.players) - 1)
-            self._seating[rows] = np.where(distance == 0, -1, drawn)
+            drawn = np.minimum(np.searchsorted(opposition.weights, uniform, side="right"), len(opposition.players) - 1)
+            seating[rows] = np.where(distance == 0, LEARNER, drawn)

@@ -1,4 +1,4 @@
-"""The native vector environment of Gymnasium: many learners, one array operation."""
+"""The native vector environment of Gymnasium: many learners, stepped together."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        self.single_observation_space = observation_box(self._learner.batch)
-        self.single_action_space = spaces.Discrete(self._learner.batch.num_actions)
+        self.single_observation_space = observation_box(self._learner.matches)
+        self.single_action_space = spaces.Discrete(self._learner.matches.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = cast(spaces.MultiDiscrete, batch_space(self.single_action_space, num_envs))
         self._waits = np.zeros(num_envs, np.bool_)  # NEXT_STEP: the next action only brings the new match
@@ -104,7 +104,7 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         return observation, outcome.rewards, outcome.terminated, outcome.truncated, infos
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The legal actions of the next decision of every row, int8 [num_envs, A]."""
+        """Return the legal actions of every row's next decision, int8 [num_envs, A]."""
         masks = self._learner.action_mask()
         masks[self._waits] = 0
         return masks
@@ -122,14 +122,14 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         return infos
 
     def render(self) -> tuple[Any, ...] | None:
-        """The tables of all rows, as ``render_mode`` says."""
+        """Draw the tables of all rows as ``render_mode`` says."""
         if self.render_mode is None:
             gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
             return None
-        batch = self._learner.batch
-        return tuple(DRAW[self.render_mode](Table.of_row(batch, row).picture()) for row in range(batch.size))
+        matches = self._learner.matches
+        return tuple(DRAW[self.render_mode](Table.from_row(matches, row).picture()) for row in range(matches.size))
 
 
 def make(game: str, num_envs: int = 1, **arguments: Any) -> SingleAgentVectorEnv:
-    """The entry point of the registered ids."""
+    """Make an environment: the entry point of the registered ids."""
     return SingleAgentVectorEnv(game, num_envs, **arguments)

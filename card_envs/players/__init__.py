@@ -1,10 +1,12 @@
 """Who sits at a table: built-in policies by name, trained networks, people, and your own code.
 
-A player has one method, ``act(decisions) -> actions``; see :class:`Decisions` for what it is given.
+A player has one method, ``act(decisions) -> actions``; :class:`Decisions` says what it is given.
 """
 
 from card_envs.players.network import load_player
 from card_envs.players.player import Decisions, Player
-from card_envs.players.spec import register_player, registered_players, resolve, split_specs
+from card_envs.players.spec import register_player, registered_players, resolve, resolve_policy, split_specs
 
-__all__ = ["Decisions", "Player", "load_player", "register_player", "registered_players", "resolve", "split_specs"]
+__all__ = [
+    "Decisions", "Player", "load_player", "register_player", "registered_players", "resolve", "resolve_policy", "split_specs",
+]  # fmt: skip

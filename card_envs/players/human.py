@@ -12,22 +12,22 @@ from card_envs.engine.table import Table
 from card_envs.players.player import Decisions
 
 WIDTH = 100
-TOGETHER = "\N{NO-BREAK SPACE}"  # a line is not broken here
-HELP = "answer with a number or an action; `?` or `odds`: what chance says; `quit`: stop"
+TOGETHER = "\N{NO-BREAK SPACE}"  # stands for a blank at which a line must not be broken
+HELP = "answer with a number or an action; `?` or `odds` shows the odds, `quit` stops"
 
 
-class Quit(Exception):  # noqa: N818 (a wish, not an error)
+class Quit(Exception):  # noqa: N818 (a request, not an error)
     """The person wants to stop."""
 
 
 class Human:
     """Shows the table as its seat sees it, and asks until the answer is a legal action.
 
-    Args:
-        ask: takes a prompt and returns a line; ``EOFError`` when there are no more.
-        tell: takes a text to show.
+    ``act`` raises :class:`Quit` when the answer is ``quit``.
 
-    ``act`` raises :class:`Quit` at the answer ``quit``.
+    Args:
+        ask: takes a prompt and returns a line; raises ``EOFError`` when there are no more.
+        tell: takes a text and shows it.
     """
 
     def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
@@ -35,7 +35,7 @@ class Human:
         self.tell = tell
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        # the tables are redealt copies: not even by a slip could this show what the seat may not know
+        # the tables are redealt copies, so that nothing the seat may not know could be shown even by mistake
         answers = [self._decide(decisions, row, table) for row, table in enumerate(decisions.tables())]
         return np.array(answers, np.int64)
 
@@ -55,17 +55,17 @@ class Human:
             if answer in ("quit", "exit", "q"):
                 raise Quit
             if answer in ("?", "odds"):
-                self.tell(odds(decisions, row))
+                self.tell(describe_odds(decisions, row))
             else:
-                wrong = f"{answer!r} is no legal action here; " if answer not in ("", "help") else ""
+                wrong = f"{answer!r} is not a legal action here; " if answer not in ("", "help") else ""
                 self.tell(wrong + HELP)
 
     def __repr__(self) -> str:
         return "<player human>"
 
 
-def odds(decisions: Decisions, row: int) -> str:
-    """What chance says about every seat: the observation fields that hold one probability a seat (``p_…``)."""
+def describe_odds(decisions: Decisions, row: int) -> str:
+    """Describe the observation fields that hold a probability for each seat (``p_…``)."""
     seat, players = int(decisions.seat[row]), decisions.players
     lines = []
     for name, field in decisions.game.observation_fields(decisions.options).items():

@@ -1,6 +1,6 @@
-"""Trained networks as players: a safetensors file with JSON metadata, played by a NumPy forward pass.
+"""Trained networks as players: a safetensors file with JSON metadata, played by a forward pass in NumPy.
 
-Loading reads arrays and JSON, nothing else: no code of the file is ever run.
+Loading reads arrays and JSON and nothing else: no code in the file is ever run.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from card_envs.players.player import Decisions
 
 FORMAT = "card_envs.network/1"
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
-CHUNK = 64  # rows of every matrix product
+CHUNK = 64  # rows of each matrix product
 _KEYS = {
     "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
     "evaluation": dict,
 }  # fmt: skip
 
 
-def observation_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
-    """(name, size) of every observation field: what a network's inputs mean."""
+def describe_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
+    """Return the name and size of every observation field, which is what a network's inputs mean."""
     return [[name, int(np.prod(field.shape, dtype=int))] for name, field in game.observation_fields(options).items()]
 
 
@@ -39,9 +39,11 @@ class Network:
     """A multilayer perceptron from the observation to a logit for each action.
 
     Args:
-        layers: (weight [out, in], bias [out]) float32, in order; all but the last are followed by ``activation``.
-        metadata: the checkpoint's metadata (see :func:`save_network`).
-        deterministic: play the likeliest legal action; otherwise draw one by its probability, from the decision's key.
+        layers: (weight [out, in], bias [out]) float32, in order; all but the last are followed by the activation.
+        metadata: the checkpoint's metadata, as :func:`save_network` writes it.
+        deterministic: whether to play the likeliest legal action; otherwise one is drawn by its probability from the
+            decision's key.
+        name: by which errors and reports call it.
     """
 
     batch_invariant = True
@@ -61,10 +63,10 @@ class Network:
         self.name = name
 
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """float32 [n, A] of float32 [n, D].
+        """Return the logits, float32 [n, A], of observations, float32 [n, D].
 
-        Linear algebra libraries choose how to add up by the shape of the arrays, so that a row's last bits may depend on how
-        many stand beside it. Here all products have :data:`CHUNK` rows, and a row's logits depend on that row alone.
+        Linear algebra libraries choose the order of summation by the shape of the arrays, so a row's last bits may depend on
+        how many rows there are. Here every product has :data:`CHUNK` rows, and a row's logits depend on that row alone.
         """
         n, width = observation.shape
         chunks = -(-n // CHUNK)
@@ -87,12 +89,12 @@ class Network:
         return actions
 
     def check(self, game: Game, options: Mapping[str, OptionValue]) -> None:
-        """``ValueError`` unless this network was trained for this game with these options."""
+        """Raise ``ValueError`` unless this network was trained for this game with these options."""
         trained = self.metadata
         pairs = [("game", trained["game"], game.name), ("version", trained["version"], game.version)]
         if not any(mine != its for _, mine, its in pairs):
             pairs += [(f"option {k}", trained["options"].get(k), v) for k, v in options.items()]
-            pairs += [("observation layout", trained["observation"], observation_layout(game, options))]
+            pairs += [("observation layout", trained["observation"], describe_layout(game, options))]
         for what, mine, its in pairs:
             if mine != its:
                 raise ValueError(f"{self.name}: trained for {what} {mine!r}, but the table's is {its!r}")
@@ -102,7 +104,7 @@ class Network:
 
 
 def save_network(path: str | Path, network: Network) -> None:
-    """Write a checkpoint, atomically: a reader sees the old file or the whole new one."""
+    """Write a checkpoint atomically: a reader sees either the old file or the whole new one."""
     tensors = {}
     for number, (weight, bias) in enumerate(network.layers):
         tensors[f"{number}.weight"] = np.ascontiguousarray(weight, np.float32)
@@ -127,14 +129,14 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
-    """The player of a checkpoint.
+    """Return the player of a checkpoint.
 
     Args:
         path: a safetensors file written by :func:`save_network` (or ``train/``).
-        deterministic: play the likeliest action; otherwise draw by probability, from each decision's own stream.
+        deterministic: whether to play the likeliest action; otherwise it is drawn by probability from each decision's stream.
 
     Raises:
-        ValueError: no such file, or no checkpoint of this package; names what is wrong.
+        ValueError: there is no such file, or it is no checkpoint of this package.
     """
     try:
         with safe_open(str(path), framework="numpy") as file:
@@ -153,13 +155,13 @@ def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
     if metadata["format"] != FORMAT:
         raise ValueError(f"{path}: its format is {metadata['format']!r}, this package reads {FORMAT!r}")
     activation = metadata["network"].get("activation")
-    if activation not in tuple(ACTIVATIONS):  # it may be of any type
+    if activation not in tuple(ACTIVATIONS):  # it may be of any type, even unhashable
         raise ValueError(f"{path}: unknown activation {activation!r} (known: {', '.join(ACTIVATIONS)})")
     return Network(_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
 
 
 def _layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """The tensors in order, every shape checked against the one before."""
+    """Return the tensors in order, each shape checked against the one before."""
     try:
         size = sum(int(width) for _, width in metadata["observation"])
     except (TypeError, ValueError):

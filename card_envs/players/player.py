@@ -1,4 +1,4 @@
-"""The protocol of players, and the built-in ones."""
+"""The protocol of players: what they are given, and the players that are part of a game."""
 
 from __future__ import annotations
 
@@ -9,86 +9,105 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
-from card_envs.engine.game import Game, IllegalAction, OptionValue, Policy
+from card_envs.engine.game import Game, OptionValue, Policy
+from card_envs.engine.loops import decision_key
+from card_envs.engine.matches import Matches
 from card_envs.engine.random import match_key, mix
 from card_envs.engine.table import Table
 
 
 class Decisions:
-    """The decisions that a player is asked for: ``n`` rows of a batch, in each of which it is to move.
+    """The decisions that a player is asked for: ``n`` rows of many matches, in each of which they are to move.
 
     Attributes:
         game, options, players: what is played, and by how many.
         observation: float32 [n, D], what the seat to move knows.
         action_mask: int8 [n, A], 1 where an action is legal.
-        seat: int64 [n].
-        match: uint64 [n], one number for each match: what a player remembers between calls belongs to one.
+        seat: int64 [n], the seat to move.
+        match: uint64 [n], one number for each match: what a player remembers between calls belongs to one of them.
         key: uint64 [n], a random stream of this decision alone.
+
+    Args:
+        matches: the matches.
+        rows: int64 [n], their rows in which the player is to move.
+        salt: uint64 [size]: tells apart matches that are played from the same deal; it is mixed into ``match``.
     """
 
-    def __init__(self, batch: Batch, rows: NDArray[np.int64]) -> None:
-        self._batch = batch
+    def __init__(self, matches: Matches, rows: NDArray[np.int64], salt: NDArray[np.uint64] | None = None) -> None:
+        self._matches = matches
         self._rows = rows
-        self.game: Game = batch.game
-        self.options: dict[str, OptionValue] = dict(batch.options)  # the player's own: he may write into it
-        self.players: int = batch.players
+        self._salt = salt
+        self.game: Game = matches.game
+        self.options: dict[str, OptionValue] = dict(matches.options)  # a copy, which the player may change
+        self.players: int = matches.players
 
     @classmethod
     def at(cls, table: Table) -> Decisions:
-        """The one decision that is to be made at a table."""
-        return cls(table.batch, np.zeros(1, np.int64))
+        """Return the one decision that is to be made at a table."""
+        return cls(table.matches, table.matches.rows)
 
     def __len__(self) -> int:
         return len(self._rows)
 
     @cached_property
     def observation(self) -> NDArray[np.float32]:
-        observation = np.empty((len(self._rows), self._batch.observation_size), np.float32)
-        self._batch._loops.observe(self._batch._states, self._rows, self.seat, observation)
-        return observation
+        return self._matches.observe(self._rows, self.seat)
 
     @cached_property
     def action_mask(self) -> NDArray[np.int8]:
-        return self._batch.action_mask[self._rows]
+        return self._matches.action_mask[self._rows]
 
     @cached_property
     def seat(self) -> NDArray[np.int64]:
-        return self._batch.to_move[self._rows].astype(np.int64)
+        return self._matches.to_move[self._rows].astype(np.int64)
 
     @cached_property
     def match(self) -> NDArray[np.uint64]:
         # not the identity: whoever has that can deal the true deck
-        seeds, rows, matches = self._batch.identity()[self._rows, : loops.DECISION].T
+        seeds, rows, matches = self._matches.identity[self._rows].T
         with np.errstate(over="ignore"):
             number: NDArray[np.uint64] = mix(match_key(seeds, rows, matches)) >> np.uint64(1)
+            if self._salt is not None:
+                number = mix(number ^ self._salt[self._rows]) >> np.uint64(1)
         return number
 
     @cached_property
     def key(self) -> NDArray[np.uint64]:
         with np.errstate(over="ignore"):
-            key: NDArray[np.uint64] = loops.decision_key(self._batch.identity(), self._batch._keys, self._rows, self.seat)
+            key: NDArray[np.uint64] = decision_key(
+                self._matches.keys[self._rows], self._matches.decisions[self._rows], self.seat
+            )
         return key
 
     def tables(self) -> list[Table]:
-        """A copy of each table to search in. What the seat may not know is dealt anew, so no search can see it."""
+        """Return a copy of each table to search in. What the seat may not know is dealt anew, so that no search can see it."""
         return [
-            Table.of_row(self._batch, int(row), redeal=(int(seat), int(key) >> 1))
+            Table.from_row(self._matches, int(row), redeal=(int(seat), int(key) >> 1))
             for row, seat, key in zip(self._rows, self.seat, self.key, strict=True)
         ]
+
+    def choose(self, policy: str, parameters: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return what a built-in policy of the game chooses, int64 [n]."""
+        actions = np.empty(self._matches.size, np.int64)
+        who = np.zeros(self._matches.size, np.int8)
+        self._matches.choose(policy, parameters, actions, self._rows, who, 0)
+        return actions[self._rows]
 
 
 @runtime_checkable
 class Player(Protocol):
     """Anybody who can sit at a table.
 
-    A player is a function of one row and its key. Where that holds to the last bit, whatever the other rows of the batch
-    are, it may say so by an attribute ``batch_invariant = True``: the arena then asks it in large batches.
+    A player is a function of one row and its key. If that holds to the last bit, whatever the other rows of the batch are, a
+    player may say so by an attribute ``batch_invariant = True``: the arena then asks it in large batches.
+
+    A player may also have a method ``write_actions(matches, rows, who, index)``, which writes into ``matches.actions`` for
+    those of ``rows`` in which ``who[row] == index``. It is called instead of ``act``, and what it writes is trusted to be
+    legal, so it is meant for compiled players of the package itself.
     """
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        """An action for every decision, an integer array [n]. A function of each row and its key alone."""
+        """Return an action for every decision, an integer array [n], as a function of each row and its key alone."""
         ...
 
 
@@ -103,9 +122,10 @@ class BuiltIn:
         self.name = name
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        actions = np.empty(decisions._batch.size, np.int64)
-        decisions._batch.choose(self.policy.name, self.parameters, actions, decisions._rows)
-        return actions[decisions._rows]
+        return decisions.choose(self.policy.name, self.parameters)
+
+    def write_actions(self, matches: Matches, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> None:
+        matches.choose(self.policy.name, self.parameters, matches.actions, rows, who, index)
 
     def __repr__(self) -> str:
         return f"<player {self.name}>"
@@ -119,29 +139,18 @@ class Function:
         self.name = name
         self.batch_invariant = bool(getattr(act, "batch_invariant", False))
 
-
-def seat_players(
-    batch: Batch, rows: NDArray[np.int64], who: NDArray[np.int8], players: list[Player], actions: NDArray[np.int64]
-) -> None:
-    """Write into ``actions`` [size] what the players choose: in each of ``rows`` it is ``players[who[row]]`` who is to move.
-
-    ``IllegalAction`` names a player whose answer is not legal; ``ValueError`` one whose answer is none.
-    """
-    for index, player in enumerate(players):
-        if isinstance(player, BuiltIn):
-            batch.choose(player.policy.name, player.parameters, actions, rows, who, index)
-        else:
-            mine = rows[who[rows] == index]
-            if len(mine):
-                actions[mine] = checked(player.act(Decisions(batch, mine)), len(mine), player)
-                legal = batch._legal(actions[mine], mine)
-                if not legal.all():
-                    raise IllegalAction(f"{player!r}: {batch._explain(mine[~legal])}")
+    def __repr__(self) -> str:
+        return f"<player {self.name}>"
 
 
-def checked(actions: object, n: int, player: Player) -> NDArray[np.int64]:
-    """A player's answer as int64 [n]; ``ValueError`` if it is none."""
-    array = np.asarray(actions)
+def is_compiled(player: Player) -> bool:
+    """Return whether a player writes its actions itself, in compiled code: these are fast and always legal."""
+    return hasattr(player, "write_actions")
+
+
+def check_answer(answer: object, n: int, player: Player) -> NDArray[np.int64]:
+    """Return a player's answer as int64 [n]; raise ``ValueError`` if it is not an array of n integers."""
+    array = np.asarray(answer)
     if array.shape != (n,) or array.dtype.kind not in "iu":
         raise ValueError(f"{player!r} answered {array.dtype} of shape {array.shape}; expected are integers of shape ({n},)")
     return array.astype(np.int64, copy=False)

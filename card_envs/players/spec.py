@@ -7,7 +7,7 @@ import importlib
 import re
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,21 +18,35 @@ from card_envs.players.player import BuiltIn, Function, Player
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
 
 
-_REGISTERED: dict[tuple[str, str], tuple[str, str]] = {}  # (game, name) -> (target, meaning)
+class Registration(NamedTuple):
+    """What a registered name stands for: a ``module:factory``, and what it does in words."""
+
+    target: str
+    meaning: str
+
+
+_registered: dict[tuple[str, str], Registration] = {}  # by (game, name)
 
 
 def register_player(game: str, name: str, target: str, meaning: str = "") -> None:
-    """Let ``name`` stand for ``target``, a ``module:factory``, among the players of a game; it is imported when asked for."""
-    _REGISTERED[game, name] = target, meaning
+    """Give a player of a game a name.
+
+    Args:
+        game: the game's name.
+        name: the name by which specs can ask for the player.
+        target: ``module:factory``, imported when the player is asked for.
+        meaning: what the player does, in words.
+    """
+    _registered[game, name] = Registration(target, meaning)
 
 
 def registered_players(game: str) -> dict[str, str]:
-    """The names that :func:`register_player` has given to players of a game, and what they do."""
-    return {name: meaning for (its_game, name), (_, meaning) in _REGISTERED.items() if its_game == game}
+    """Return the names that :func:`register_player` has given to players of a game, and what they do."""
+    return {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
 
 
 def split_specs(text: str) -> list[str]:
-    """``"ev,risk(.2),m:f(1, 2)"`` → its specs: a list is split at its top-level commas."""
+    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` holds three."""
     specs, depth, start = [], 0, 0
     for i, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
@@ -43,10 +57,14 @@ def split_specs(text: str) -> list[str]:
 
 
 def resolve(spec: str | Player, game: Game, options: Options | None = None) -> Player:
-    """The player of a spec, for this game with these options.
+    """Return the player that a spec stands for.
 
-    A spec is ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]`` (the factory returns a player or a
-    function ``decisions -> actions``; the working directory is searched last), or a path that ends in ``.safetensors``.
+    Args:
+        spec: ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]`` (the factory returns a player or a
+            function ``decisions -> actions``; the working directory is searched last), or a path that ends in
+            ``.safetensors``. A player or such a function may be given itself.
+        game: the game that it is to play.
+        options: the options that it is to play with.
 
     Raises:
         ValueError: names what is wrong, and what is allowed.
@@ -61,18 +79,35 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
     elif spec.endswith(".safetensors"):
         player = load_player(spec)
     else:
-        match = _SPEC.fullmatch(game.aliases.get(spec, spec).strip())
-        if match is None:
-            raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
-        arguments, keywords = _literals(spec, match["arguments"] or "")
-        name = _REGISTERED.get((game.name, match["name"]), (match["name"], ""))[0]
-        player = _made(spec, name, arguments, keywords) if ":" in name else _built_in(spec, name, game, arguments, keywords)
+        name, arguments, keywords = _parse(spec, game)
+        if ":" in name:
+            player = _call_factory(spec, name, arguments, keywords)
+        else:
+            player = _make_built_in(spec, name, game, arguments, keywords)
     if isinstance(player, Network):
         player.check(game, game.resolve(options or {}))
     return player
 
 
-def _literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
+def resolve_policy(spec: str, game: Game) -> BuiltIn:
+    """Return the built-in player that a spec stands for; raise ``ValueError``, which names those there are, for any other."""
+    name, arguments, keywords = _parse(spec, game)
+    if ":" in name or spec.endswith(".safetensors"):
+        raise ValueError(f"policy = {spec!r}: expected is a built-in player of {game.name}")
+    return _make_built_in(spec, name, game, arguments, keywords)
+
+
+def _parse(spec: str, game: Game) -> tuple[str, list[Any], dict[str, Any]]:
+    """Split a spec into its name (or what the name is registered for), its arguments and its keywords."""
+    match = _SPEC.fullmatch(game.aliases.get(spec, spec).strip())
+    if match is None:
+        raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
+    arguments, keywords = _parse_literals(spec, match["arguments"] or "")
+    registration = _registered.get((game.name, match["name"]))
+    return registration.target if registration else match["name"], arguments, keywords
+
+
+def _parse_literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
@@ -82,7 +117,7 @@ def _literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
         raise ValueError(f"player {spec!r}: ({text}) is no list of literals like (3, .5, name='x')") from None
 
 
-def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> Player:
+def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> BuiltIn:
     policies = {policy.name: policy for policy in game.policies}
     if name not in policies:
         raise unknown(f"player of {game.name}", name, [*policies, *game.aliases, *registered_players(game.name)])
@@ -105,7 +140,7 @@ def _built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: 
     return BuiltIn(policy, np.array(list(values.values()), np.float64), spec)
 
 
-def _made(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Player:
+def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Player:
     module_name, factory_name = name.split(":")
     here = str(Path.cwd())
     sys.path.append(here)

@@ -1,7 +1,7 @@
 """Results on disk, in the user's cache folder: what takes seconds is computed once.
 
-``CARD_ENVS_CACHE`` names another folder. A file's name holds the model and a hash of its deck and of :data:`VERSION`; it is
-written atomically; one that cannot be read is computed again, and where nothing can be written nothing is kept.
+``CARD_ENVS_CACHE`` names another folder. The name of a file holds the model and a hash of its deck and of :data:`VERSION`.
+Files are written atomically. A result that cannot be read is computed again, and one that cannot be written is not kept.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from platformdirs import user_cache_dir
 
 from card_envs.players.network import write_atomically
 
-VERSION = 1  # of the solver: raise it when its results change
+VERSION = 2  # of the solver: raise it when its results or the names of their arrays change
 
 
-def folder() -> Path:
+def find_folder() -> Path:
     """Where results are kept."""
     return Path(os.environ.get("CARD_ENVS_CACHE") or user_cache_dir("card-envs")) / "risk"
 
 
-def file_of(name: str, *about: object) -> Path:
-    """The file of a result that depends on ``about``."""
-    return folder() / f"{name}-{sha256(repr((VERSION, *about)).encode()).hexdigest()[:12]}.npz"
+def name_file(name: str, *about: object) -> Path:
+    """The file of the result ``name``, which depends on ``about``."""
+    return find_folder() / f"{name}-{sha256(repr((VERSION, *about)).encode()).hexdigest()[:12]}.npz"
 
 
 def load(path: Path) -> dict[str, NDArray[np.float64]] | None:
-    """The arrays of a file; ``None`` if there is none, or none that can be read."""
+    """The arrays of a file by their names; ``None`` if there is no file, or none that can be read."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
@@ -41,11 +41,11 @@ def load(path: Path) -> dict[str, NDArray[np.float64]] | None:
 
 
 def save(path: Path, **arrays: NDArray[np.float64]) -> None:
-    """Keep the arrays."""
+    """Keep the arrays by their names; where nothing can be written, do nothing."""
     data = io.BytesIO()
     np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data.getvalue())
     except OSError:
-        pass  # a read-only home: compute again next time
+        pass  # a read-only home: the result is computed again next time

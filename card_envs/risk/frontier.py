@@ -1,9 +1,9 @@
-"""What can be had at most: mean against bust rate, mean against the worst rounds, and reaching a target.
+"""The best that any play can do: the mean against the bust rate, the mean against the worst rounds, and reaching a target.
 
-*Mean and bust*: the play that maximises E[X] - λ P(bust), for a sweep of λ, lies on the concave frontier, and its value bounds
-every other play: E[X] <= V(λ) + λ P(bust). *Mean and CVaR*: CVaR_α = max over η of η - E[(η - X)⁺]/α (Rockafellar and Uryasev
-2000); the reward falls once, at the stop, so for each whole η one dynamic program with that payoff does, and the mean is added
-to it with a weight. *Reach*: g(x) = 1[x >= t].
+*Mean and bust*: for each price λ of a bust, the play that maximises E[X] - λ P(bust) lies on the concave frontier, and its
+value bounds every other play: E[X] <= V(λ) + λ P(bust). *Mean and CVaR*: CVaR_α = max over η of η - E[(η - X)⁺]/α (Rockafellar
+and Uryasev 2000). Since a round pays only once, when it ends, one dynamic program with that payoff is enough for each whole η;
+the mean is added to it with a weight. *Reach*: g(x) = 1[x >= t].
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 
 from card_envs.risk.kernel import OFFSET
 from card_envs.risk.model import Position
-from card_envs.risk.solve import POINTS, Distribution, Progress, evaluate, optimal, reach, solve
+from card_envs.risk.solve import POINTS, Distribution, Progress, evaluate, optimal, reach_payoff, solve_position
 
-MOST_PRICE = 400.0  # of a bust, in points: nobody risks one
+MOST_PRICE = 400.0  # points; at this price of a bust nobody risks one
 PRICES = (0.0, *np.geomspace(0.5, MOST_PRICE, 39).tolist())
 WEIGHTS = tuple(np.linspace(0.0, 1.0, 21).tolist())
 ETAS = range(0, 41)
@@ -24,7 +24,13 @@ ETAS = range(0, 41)
 
 @dataclass(frozen=True)
 class Point:
-    """A point of a frontier: the play that maximises the mean less ``price`` × P(bust), or with a weight ``price`` on CVaR."""
+    """A point of a frontier: the play that is best at one price of a bust, or with one weight on CVaR.
+
+    Attributes:
+        price: The price of a bust in points, at least 0; or the weight on CVaR, 0 … 1.
+        distribution: That of the score of this play.
+        value: What this play maximises: the mean less the price of its busts, or the weighted sum of mean and CVaR.
+    """
 
     price: float
     distribution: Distribution
@@ -32,42 +38,62 @@ class Point:
 
     @property
     def mean(self) -> float:
+        """The expected score."""
         return self.distribution.mean
 
     @property
     def bust(self) -> float:
+        """The probability of a bust."""
         return self.distribution.bust
 
 
-def bust_frontier(position: Position, prices: tuple[float, ...] = PRICES, progress: Progress = None) -> list[Point]:
-    """The exact frontier of mean against P(bust), from the highest mean on.
+def trace_bust_frontier(position: Position, prices: tuple[float, ...] = PRICES, progress: Progress = None) -> list[Point]:
+    """The exact frontier of the mean against P(bust), from the highest mean on.
 
     Args:
-        prices: the λ of the sweep, points for a bust, each at least 0.
-        progress: told the part done, 0 … 1.
+        position: Where the round goes on.
+        prices: The prices λ of a bust, in points, each at least 0.
+        progress: Called with the part that is done, 0 … 1.
+
+    Returns:
+        One point for each price.
+
+    Raises:
+        ValueError: A price is negative.
     """
     points = []
     for number, price in enumerate(prices, 1):
         if not price >= 0.0:
             raise ValueError(f"price of a bust = {price!r}: allowed is a number from 0")
-        solution = solve(position, POINTS, -price)
+        solution = solve_position(position, POINTS, -price)
         points.append(Point(price, evaluate(position, optimal(), solution=solution), solution.value))
         if progress is not None:
             progress(number / len(prices))
     return points
 
 
-def most_mean(points: list[Point], bust: float) -> float:
-    """The highest mean that any play with this P(bust) can have: the least of the frontier's supporting lines there."""
+def bound_mean(points: list[Point], bust: float) -> float:
+    """The highest mean that any play with this P(bust) can have: the lowest of the frontier's supporting lines there."""
     return min(point.value + point.price * bust for point in points)
 
 
-def cvar_frontier(
+def trace_cvar_frontier(
     position: Position, alpha: float = 0.5, weights: tuple[float, ...] = WEIGHTS, progress: Progress = None
 ) -> list[Point]:
-    """The frontier of mean against CVaR_alpha: for each weight w the play that maximises (1 - w) E[X] + w CVaR_alpha.
+    """The frontier of the mean against CVaR_alpha: for each weight w the play that maximises (1 - w) E[X] + w CVaR_alpha.
 
-    CVaR_alpha is 0 for any play with P(bust) >= alpha.
+    Args:
+        position: Where the round goes on.
+        alpha: The part of the rounds that counts as the worst, above 0 and up to 1. CVaR_alpha, their mean score, is 0 for any
+            play with P(bust) >= alpha.
+        weights: The weights w, each 0 … 1.
+        progress: Called with the part that is done, 0 … 1.
+
+    Returns:
+        One point for each weight.
+
+    Raises:
+        ValueError: ``alpha`` is out of its range.
     """
     if not 0.0 < alpha <= 1.0:
         raise ValueError(f"alpha = {alpha!r}: allowed is a number above 0, up to 1")
@@ -76,7 +102,7 @@ def cvar_frontier(
         best = None
         for eta in ETAS:
             payoff = (1.0 - weight) * POINTS + weight * (eta - np.maximum(eta - POINTS, 0.0) / alpha)
-            solution = solve(position, payoff)
+            solution = solve_position(position, payoff)
             if best is None or solution.value > best.value:
                 best = solution
         assert best is not None
@@ -88,7 +114,14 @@ def cvar_frontier(
 
 @dataclass(frozen=True)
 class Reach:
-    """The best chance to score ``target`` or more, what the play that has it scores on average, and how often it busts."""
+    """The best chance to score ``target`` or more.
+
+    Attributes:
+        target: The points that are needed.
+        chance: The probability of the play that has the best chance.
+        mean: What that play scores on average.
+        bust: The probability that it busts.
+    """
 
     target: int
     chance: float
@@ -96,13 +129,25 @@ class Reach:
     bust: float
 
 
-def reach_table(position: Position, targets: range | list[int] = range(1, 101), progress: Progress = None) -> list[Reach]:
-    """The last-round tool, "I need 34": max P(score >= t), exactly, for each target."""
+def tabulate_reach(position: Position, targets: range | list[int] = range(1, 101), progress: Progress = None) -> list[Reach]:
+    """The best chance to score a target or more, exactly: what one needs to know in the last round ("I need 34").
+
+    Args:
+        position: Where the round goes on.
+        targets: The points that are needed, each 0 … 127.
+        progress: Called with the part that is done, 0 … 1.
+
+    Returns:
+        One row for each target.
+
+    Raises:
+        ValueError: A target is out of its range.
+    """
     rows = []
     for number, target in enumerate(targets, 1):
         if not 0 <= target < len(POINTS) - OFFSET:
             raise ValueError(f"target = {target!r}: allowed is a whole number from 0 to {len(POINTS) - OFFSET - 1}")
-        solution = solve(position, reach(target))
+        solution = solve_position(position, reach_payoff(target))
         played = evaluate(position, optimal(), solution=solution)
         rows.append(Reach(target, solution.value, played.mean, played.bust))
         if progress is not None:

@@ -1,9 +1,10 @@
 """The race to a target: how likely is each of two players to win, and what is a point worth at these totals?
 
-W(a, b) = max over my play of Σ_x P(x) Σ_y D(y) w(a + x, b + y): I have a points, he has b, both play a round at the same time,
-mine brings x, his y by his distribution D, that of points-optimal play; w is 1, ½ or 0 once somebody is at the target (the
-higher total wins, equal ones share), else W. Within the round this is optimal stopping with g(x) = Σ_y D(y) w(a + x, b + y).
-Where both score nothing the cell asks for itself: g(0) holds D(0) · W(a, b), and W is found as a fixed point.
+W(a, b) = max over my play of Σ_x P(x) Σ_y D(y) w(a + x, b + y). I have a points and the opponent has b; both play a round at
+the same time. Mine brings x and theirs y, by their distribution D, which is that of points-optimal play. Once somebody is at
+the target w is 1, ½ or 0, because the higher total wins and equal ones share the win; otherwise w is W. Within the round this
+is optimal stopping with the payoff g(x) = Σ_y D(y) w(a + x, b + y). Where both score nothing a cell depends on itself: g(0)
+contains D(0) · W(a, b), and W is found as a fixed point.
 """
 
 from __future__ import annotations
@@ -18,42 +19,48 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.games.flip7.lines import BONUS_POINTS, FLIP_SEVEN, count_set, has_card, is_flip_seven, sum_line
 from card_envs.games.flip7.state import LUCKY_13
-from card_envs.risk import cache, kernel
-from card_envs.risk.kernel import CLOSE, OFFSET, SCORES, best_thresholds, race_cells
-from card_envs.risk.model import BONUS, Model, Position, model_of
+from card_envs.risk import cache, race_kernel
+from card_envs.risk.kernel import NUMBER_KINDS, OFFSET, SCORES, compile_kernel
+from card_envs.risk.model import Model, Position, load_model
+from card_envs.risk.race_kernel import CLOSE
 from card_envs.risk.solve import Array, Progress, evaluate, optimal, sum_at_least
 
 TARGET = 200
-MOST = SCORES - OFFSET  # round scores 0 … MOST - 1
+MOST = SCORES - OFFSET  # a round scores 0 … MOST - 1
 THRESHOLDS = np.arange(1, 90)
 
+_solve_cells = compile_kernel(race_kernel.solve_cells)
+_pick_thresholds = compile_kernel(race_kernel.pick_thresholds)
 
-def final_table(target: int) -> Array:
-    """w of all totals below ``target`` + 128, float64: what it is where somebody is at the target, 0 where nobody is."""
+
+def build_final_table(target: int) -> Array:
+    """w where somebody is at the target, 0 where nobody is: float64 [target + 128, target + 128], by both totals."""
     totals = np.arange(target + MOST)
     mine, theirs = totals[:, None], totals[None, :]
     over = (mine >= target) | (theirs >= target)
     return np.where(over, np.where(mine == theirs, 0.5, (mine > theirs).astype(np.float64)), 0.0)
 
 
-def round_graph(position: Position) -> tuple[NDArray[Any], ...]:
-    """The states of a round without special cards, for :func:`best_round`."""
-    kinds = [kind for kind in range(kernel.NUMBER_KINDS) if position.deck[kind]]
+def build_round_graph(position: Position) -> tuple[NDArray[Any], ...]:
+    """The states of a round without special cards, as :func:`card_envs.risk.race_kernel.solve_round` takes them."""
     deck = position.deck
-    sets = [c for c in range((1 << len(kinds)) - 1, -1, -1) if c.bit_count() <= kernel.FLIP]
-    number = {c: n for n, c in enumerate(sets)}
+    kinds = [kind for kind in range(NUMBER_KINDS) if deck[kind]]
+    all_cards = sum(1 << kind for kind in kinds)
+    lines = [line for line in range(all_cards, -1, -1) if line & ~all_cards == 0 and count_set(line) <= FLIP_SEVEN]
+    number = {line: n for n, line in enumerate(lines)}
     scores, bust, first, successor, chance = [], [], [0], [], []
-    for c in sets:
-        held = [kind for i, kind in enumerate(kinds) if c >> i & 1]
+    for line in lines:
+        held = [kind for kind in kinds if has_card(line, kind)]
         left = sum(deck) - len(held)
-        flips = len(held) == kernel.FLIP
-        scores.append(sum(held) + BONUS * flips)
+        flips = is_flip_seven(line, True)
+        scores.append(sum_line(line) + BONUS_POINTS * flips)
         bust.append(1.0 if flips else sum(deck[kind] - 1 for kind in held) / left)
         if not flips:
-            free = [i for i in range(len(kinds)) if not c >> i & 1]
-            successor += [number[c | 1 << i] for i in free]
-            chance += [deck[kinds[i]] / left for i in free]
+            free = [kind for kind in kinds if not has_card(line, kind)]
+            successor += [number[line | 1 << kind] for kind in free]
+            chance += [deck[kind] / left for kind in free]
         first.append(len(successor))
     return (
         np.array(scores, np.int32), np.array(bust), np.array(first, np.int32), np.array(successor, np.int16), np.array(chance),
@@ -62,15 +69,18 @@ def round_graph(position: Position) -> tuple[NDArray[Any], ...]:
 
 @dataclass(frozen=True)
 class Race:
-    """Two players' race: ``[mine, theirs]`` index the totals, 0 … target - 1.
+    """The race of two players; ``[mine, theirs]`` index the totals, 0 … target - 1.
 
     Attributes:
-        wins: float64 [target, target], W: the probability that the win-optimal player wins against a points-optimal one.
-        thresholds: int64 [target, target], T: staying when the number cards sum to T wins most often of all such rules
-            (for one round; then win-optimal play goes on).
-        threshold_wins: float64, how often.
-        his: float64, the distribution of the opponent's round score, from 0.
-        seconds: that it took to compute; cached: whether it was read from the disk.
+        model: The name of the model that both play.
+        target: The points that end the match.
+        wins: W, the probability that a win-optimal player wins against a points-optimal one, float64 [target, target].
+        thresholds: T, int64 [target, target]: of all rules that stay at a sum of the number cards, the one that stays at T
+            wins most often, if it is followed for one round and win-optimal play goes on after it.
+        threshold_wins: How often that rule wins, float64 [target, target].
+        opponent: D, the distribution of the round score of the opponent, from the score 0 on, float64.
+        seconds: The time that it took to compute.
+        cached: Whether the table was read from the disk.
     """
 
     model: str
@@ -78,25 +88,25 @@ class Race:
     wins: Array
     thresholds: NDArray[np.int64]
     threshold_wins: Array
-    his: Array
+    opponent: Array
     seconds: float
     cached: bool
 
     @cached_property
     def payoffs(self) -> Array:
-        """g, float64 [target, target, 160]: the chance to win from these totals after a round of the score x, at x + 32."""
-        table = final_table(self.target)
+        """g, the chance to win from these totals after a round that scores x, at x + 32: float64 [target, target, 160]."""
+        table = build_final_table(self.target)
         table[: self.target, : self.target] = self.wins
-        theirs = np.arange(self.target)[:, None] + np.arange(len(self.his))
+        theirs = np.arange(self.target)[:, None] + np.arange(len(self.opponent))
         payoffs = np.empty((self.target, self.target, SCORES))
-        after = table[:, theirs] @ self.his  # by my total then, and his now
+        after = table[:, theirs] @ self.opponent  # by my total after the round, and theirs before it
         for x in range(MOST):
             payoffs[:, :, OFFSET + x] = after[x : x + self.target]
         payoffs[:, :, :OFFSET] = payoffs[:, :, OFFSET : OFFSET + 1]
         return payoffs
 
 
-def race(
+def solve_race(
     model: Model | str = "plain",
     target: int = TARGET,
     *,
@@ -104,67 +114,99 @@ def race(
     progress: Progress = None,
     use_cache: bool = True,
 ) -> Race:
-    """The win-probability table of a model without special cards, from the cache where it has been computed before.
+    """The table of win probabilities of a model without special cards, from the cache where it has been computed before.
 
     Args:
-        target: points that end the match, 1 … 1000.
-        threads: how many share the cells of a level, all cores by default.
-        progress: told the part done, 0 … 1.
+        model: What both players play, ``"base"`` or ``"plain"``.
+        target: The points that end the match, 1 … 1000.
+        threads: How many share the cells of a level, all cores by default.
+        progress: Called with the part that is done, 0 … 1.
+        use_cache: Whether to read and to keep the result on disk.
+
+    Raises:
+        ValueError: The model is unknown or has special cards, or ``target`` is out of its range.
     """
-    model = model_of(model) if isinstance(model, str) else model
+    model = load_model(model) if isinstance(model, str) else model
     position = model.start
     if position.zero_rule or any(position.deck[LUCKY_13:]):
         raise ValueError(f"the race is solved for the models base and plain, without special cards, not for {model.name}")
     if isinstance(target, bool) or not isinstance(target, int) or not 1 <= target <= 1000:
         raise ValueError(f"target = {target!r}: allowed is a whole number from 1 to 1000")
-    path = cache.file_of(f"race-{model.name}-{target}", model, target, int(THRESHOLDS[-1]))
+    path = cache.name_file(f"race-{model.name}-{target}", model, target, int(THRESHOLDS[-1]))
     kept = cache.load(path) if use_cache else None
     if kept is not None:
         return Race(
-            model.name, target, kept["wins"], kept["thresholds"].astype(np.int64), kept["threshold_wins"], kept["his"],
+            model.name, target, kept["wins"], kept["thresholds"].astype(np.int64), kept["threshold_wins"], kept["opponent"],
             float(kept["seconds"][0]), True,
         )  # fmt: skip
     start = time.perf_counter()
-    graph = round_graph(position)
-    his = evaluate(position, optimal()).probabilities[OFFSET : OFFSET + graph[0].max() + 1]
-    wins, thresholds, threshold_wins = _cells(position, target, his, graph, threads or os.cpu_count() or 1, progress)
+    graph = build_round_graph(position)
+    opponent = evaluate(position, optimal()).probabilities[OFFSET : OFFSET + graph[0].max() + 1]
+    wins, thresholds, threshold_wins = _solve_levels(
+        position, target, opponent, graph, threads or os.cpu_count() or 1, progress
+    )
     seconds = time.perf_counter() - start
     if use_cache:
         cache.save(
-            path, wins=wins, thresholds=thresholds.astype(np.float64), threshold_wins=threshold_wins, his=his,
+            path, wins=wins, thresholds=thresholds.astype(np.float64), threshold_wins=threshold_wins, opponent=opponent,
             seconds=np.array([seconds]),
         )  # fmt: skip
-    return Race(model.name, target, wins, thresholds, threshold_wins, his, seconds, False)
+    return Race(model.name, target, wins, thresholds, threshold_wins, opponent, seconds, False)
 
 
-def _cells(
-    position: Position, target: int, his: Array, graph: tuple[NDArray[Any], ...], threads: int, progress: Progress
+def shift_totals(totals: NDArray[np.int64], target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Totals as the race to 200 knows them: what counts is how many points are missing.
+
+    Args:
+        totals: Those of all seats, own seat first, int64 [n, players].
+        target: The points that end these matches.
+
+    Returns:
+        Mine and those of the best opponent, as if 200 points ended the match: int64 [n] each, 0 … 199.
+    """
+    shifted = np.clip(totals + TARGET - target, 0, TARGET - 1)
+    return shifted[:, 0], shifted[:, 1:].max(axis=1)
+
+
+def _solve_levels(
+    position: Position, target: int, opponent: Array, graph: tuple[NDArray[Any], ...], threads: int, progress: Progress
 ) -> tuple[Array, NDArray[np.int64], Array]:
-    table = final_table(target)
-    payoffs = np.zeros((target, target, len(his)))
-    common = target, his, table, payoffs, *graph
+    """``(wins, thresholds, threshold_wins)``, level by level: the cells of a level have one sum of both totals."""
+    table = build_final_table(target)
+    payoffs = np.zeros((target, target, len(opponent)))
+    common = target, opponent, table, payoffs, *graph
     with ThreadPoolExecutor(threads) as pool:
         for level in range(2 * (target - 1), -1, -1):
-            list(pool.map(partial(_level, common, threads, level), range(threads)))
+            list(pool.map(partial(_solve_level, common, threads, level), range(threads)))
             if progress is not None:
                 progress(1.0 - level / (2 * target))
     wins = table[:target, :target].copy()
-    rules = np.stack([evaluate(position, sum_at_least(int(k))).probabilities[OFFSET:][: len(his)] for k in THRESHOLDS])
+    rules = np.stack([evaluate(position, sum_at_least(int(k))).probabilities[OFFSET:][: len(opponent)] for k in THRESHOLDS])
     best, top = np.zeros(target * target, np.int64), np.zeros(target * target)
-    best_thresholds(payoffs.reshape(-1, len(his)), rules, top, best)
+    _pick_thresholds(payoffs.reshape(-1, len(opponent)), rules, top, best)
     return wins, THRESHOLDS[best].reshape(target, target), top.reshape(target, target)
 
 
-def _level(common: tuple[Any, ...], step: int, level: int, begin: int) -> None:
-    race_cells(level, begin, step, *common)
+def _solve_level(common: tuple[Any, ...], step: int, level: int, begin: int) -> None:
+    _solve_cells(level, begin, step, *common)
 
 
-def rounds_to(model: Model | str, target: int = TARGET) -> tuple[float, float]:
-    """Expected rounds to ``target`` alone: of points-optimal play, and the fewest that any play needs.
+def expect_rounds(model: Model | str, target: int = TARGET) -> tuple[float, float]:
+    """The expected number of rounds that a player alone needs to reach a target.
 
-    N(a) = 1 + min Σ_x P(x) N(a + x); where a round brings nothing, N(a) stands on both sides.
+    N(a) = 1 + min Σ_x P(x) N(a + x). Where a round brings nothing, N(a) stands on both sides.
+
+    Args:
+        model: What is played.
+        target: The points to be reached, at least 1.
+
+    Returns:
+        What points-optimal play needs, and the fewest that any play needs.
+
+    Raises:
+        ValueError: The model is unknown.
     """
-    model = model_of(model) if isinstance(model, str) else model
+    model = load_model(model) if isinstance(model, str) else model
     points = evaluate(model.start, optimal()).probabilities[OFFSET:]
     usual, fewest = np.zeros(target + MOST), np.zeros(target + MOST)
     for a in range(target - 1, -1, -1):
@@ -175,9 +217,9 @@ def rounds_to(model: Model | str, target: int = TARGET) -> tuple[float, float]:
             payoff[OFFSET:] = -fewest[a : a + MOST]
             payoff[: OFFSET + 1] = -guess
             round_ = evaluate(model.start, optimal(payoff)).probabilities[OFFSET:]
-            found = float((1.0 + round_[1:] @ fewest[a + 1 : a + MOST]) / (1.0 - round_[0]))
-            if abs(found - guess) < CLOSE:
+            needed = float((1.0 + round_[1:] @ fewest[a + 1 : a + MOST]) / (1.0 - round_[0]))
+            if abs(needed - guess) < CLOSE:
                 break
-            guess = found
-        fewest[a] = found
+            guess = needed
+        fewest[a] = needed
     return float(usual[0]), float(fewest[0])

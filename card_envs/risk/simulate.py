@@ -1,4 +1,4 @@
-"""The same questions at the real table: rounds and matches on the engine, with actions and modifiers, and with intervals."""
+"""The same questions at the real table: rounds and matches with actions and modifiers, played on the engine, with intervals."""
 
 from __future__ import annotations
 
@@ -9,30 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.arena import Estimate, estimate, list_seed
-from card_envs.engine import loops
-from card_envs.engine.batch import Batch
-from card_envs.engine.game import IllegalAction, OptionValue
+from card_envs.arena import Estimate, derive_list_seed, estimate_mean
+from card_envs.engine.game import OptionValue
+from card_envs.engine.loops import RESET
+from card_envs.engine.matches import Matches
 from card_envs.games.flip7 import GAME
-from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, NUMBERS, TURN
+from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, FLIPPED, NUMBERS, TURN
 from card_envs.players import Player, resolve
-from card_envs.players.player import seat_players
-from card_envs.risk.kernel import card_luck
-from card_envs.risk.live import after_unlucky_7
-from card_envs.risk.loss import Decision, choices_in
-from card_envs.risk.model import names_of
-from card_envs.risk.race import race
+from card_envs.players.runner import Runner, Watcher
+from card_envs.risk import kernel
+from card_envs.risk.kernel import compile_kernel
+from card_envs.risk.loss import Decision, find_choices
+from card_envs.risk.model import name_cards
+from card_envs.risk.race import solve_race
 from card_envs.risk.solve import POINTS
+from card_envs.risk.tables import build_rules, solve_wiped_round
 
-AT_ONCE = 4096
-WORST = 10
-Z = 1.959964
-Watch = Callable[[Batch, NDArray[np.int64], NDArray[np.int64]], None]
+AT_ONCE = 4096  # matches
+WORST = 10  # decisions that are shown
+Z = 1.959964  # of a normal 95 % interval
+Watch = Callable[[Matches, NDArray[np.int64], NDArray[np.int64]], None]
+
+_measure_luck = compile_kernel(kernel.measure_luck)
 
 
 @dataclass(frozen=True)
 class Rate:
-    """A rate with its Wilson 95 % interval (Wilson 1927), of n rounds."""
+    """A rate with its Wilson 95 % interval (Wilson 1927).
+
+    Attributes:
+        mean: The share of the rounds, 0 … 1.
+        low, high: The ends of the interval.
+        n: How many rounds there were.
+    """
 
     mean: float
     low: float
@@ -40,8 +49,8 @@ class Rate:
     n: int
 
 
-def wilson(count: int, n: int) -> Rate:
-    """``count`` of ``n``."""
+def estimate_rate(count: int, n: int) -> Rate:
+    """The rate of ``count`` among ``n``, 0 <= count <= n, n >= 1, with its Wilson interval."""
     p, z2 = count / n, Z * Z
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = Z * (p * (1 - p) / n + z2 / (4 * n * n)) ** 0.5 / (1 + z2 / n)
@@ -50,13 +59,20 @@ def wilson(count: int, n: int) -> Rate:
 
 @dataclass(frozen=True)
 class RealRound:
-    """One player's first round at a real table.
+    """The first round of a player at a real table, played many times.
 
     Attributes:
-        mean: points, normal 95 % interval; adjusted: the same with the luck of the cards drawn on his turns taken out.
-        factor: variance of the raw mean by that of the adjusted one.
-        sd, bust, flip7: of the round.
-        rounds, seed, players: how it was found.
+        player, others: Who played.
+        players: How many sat at the table.
+        mean: The points of the round, with a 95 % interval by Student's t.
+        adjusted: The same, with the luck of the cards drawn on the player's turns taken out; ``None`` if that was not asked
+            for.
+        factor: The variance of the raw points divided by that of the adjusted ones.
+        sd: The standard deviation of the points.
+        bust: How often the player busted.
+        flip7: How often the player flipped 7.
+        rounds: How many rounds were played.
+        seed: That of the deals.
     """
 
     player: str
@@ -72,12 +88,12 @@ class RealRound:
     seed: int
 
     def facts(self) -> dict[str, Any]:
-        """JSON-able."""
+        """The figures as JSON-able values."""
         parts = {"mean": self.mean, "adjusted": self.adjusted, "bust": self.bust, "flip7": self.flip7}
         return vars(self) | {name: None if part is None else vars(part) for name, part in parts.items()}
 
 
-def real_round(
+def play_real_round(
     player: str | Player,
     others: str | Player = "ev",
     *,
@@ -87,46 +103,62 @@ def real_round(
     adjust: bool = True,
     **options: OptionValue,
 ) -> RealRound:
-    """The first round, from a full deck, of ``player`` among ``players - 1`` of ``others``; his seat changes each round.
+    """Play the first round of a match, from a full deck, many times. The player's seat changes from round to round.
 
     Args:
-        rounds: how many, at least 2, each of its own deal; seed: of the deal list ``"report"``.
-        adjust: also take the luck of his draws out of the mean; that takes several times as long.
+        player: The player whose round it is.
+        others: The player in each of the other seats.
+        players: How many sit at the table, 2 … 12.
+        rounds: How many rounds to play, at least 2, each with a deal of its own.
+        seed: That of the deals, which are those of the board list ``"report"``.
+        adjust: Whether to take the luck of the player's draws out of the mean as well; that takes several times as long.
+        **options: Options of the game.
+
+    Raises:
+        ValueError: A player, a number or an option is wrong.
     """
     play = _Play(player, others, players, rounds, seed, options)
     luck = np.zeros(rounds)
-    wiped = float(after_unlucky_7() @ POINTS)
+    wiped = float(solve_wiped_round() @ POINTS)
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
-        states = batch._states[rows]
-        drawn = np.flatnonzero((batch._actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
+    def watch(played: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+        states = played.states[rows]
+        drawn = np.flatnonzero((played.actions[rows] == ACTION_DRAW) & (states["drawn"] < states["deck_size"]))
         if not adjust or not len(drawn):
             return
         some, who = states[drawn], seats[drawn]
-        held = some["held"][np.arange(len(some)), who].astype(np.int64)
-        rules = np.tile(np.array([1, some["pair_counts_twice"][0], 0, 0, 1, 15], np.int64), (len(some), 1))
+        lines = some["held"][np.arange(len(some)), who].astype(np.int64) & NUMBERS
+        rules = build_rules(lines, bool(some["pair_counts_twice"][0]), brutal=False)
         cards = some["deck"][np.arange(len(some)), some["drawn"]].astype(np.int64)
-        found = np.empty(len(some))
-        card_luck(held & NUMBERS, some["unseen"].astype(np.int64), rules, cards, POINTS, wiped, found)
-        luck[play.first + rows[drawn]] += found
+        gained = np.empty(len(some))
+        _measure_luck(lines, some["unseen"].astype(np.int64), rules, cards, POINTS, wiped, gained)
+        luck[play.first + rows[drawn]] += gained
 
     scores, bust, flip7 = play.run(watch, first_round=True)
     points = scores.astype(np.float64)
-    adjusted = estimate(points - luck) if adjust else None
+    adjusted = estimate_mean(points - luck) if adjust else None
     factor = float(points.var() / (points - luck).var()) if adjust else None
     return RealRound(
-        play.names[0], play.names[1], players, estimate(points), adjusted, factor, float(points.std(ddof=1)),
-        wilson(int(bust.sum()), rounds), wilson(int(flip7.sum()), rounds), rounds, seed,
+        play.names[0], play.names[1], players, estimate_mean(points), adjusted, factor, float(points.std(ddof=1)),
+        estimate_rate(int(bust.sum()), rounds), estimate_rate(int(flip7.sum()), rounds), rounds, seed,
     )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Losses:
-    """What one player's choices between drawing and staying gave away in many matches, by the solo solver.
+    """What a player's choices between drawing and staying gave away in many matches, by the solo solver.
 
     Attributes:
-        unit: points, or win probability of the race of two; mean: per choice; per_round.
-        wrong: part of the choices that gave something away; worst: the worst of them.
+        player, others: Who played.
+        players: How many sat at the table.
+        unit: ``"points"``, or ``"win"``: the probability of winning the race of two.
+        mean: What a choice gave away on average.
+        per_round: What a round gave away, with an interval over the matches.
+        wrong: The share of the choices that gave something away, 0 … 1.
+        choices: How many choices there were.
+        matches: How many matches were played.
+        seed: That of the deals.
+        worst: The ten choices that gave away most, the worst first.
     """
 
     player: str
@@ -142,11 +174,11 @@ class Losses:
     worst: tuple[Decision, ...]
 
     def facts(self) -> dict[str, Any]:
-        """JSON-able."""
+        """The figures as JSON-able values."""
         return vars(self) | {"per_round": vars(self.per_round), "worst": [decision.facts() for decision in self.worst]}
 
 
-def match_losses(
+def measure_losses(
     player: str | Player,
     others: str | Player = "ev",
     *,
@@ -156,16 +188,29 @@ def match_losses(
     unit: str = "points",
     **options: OptionValue,
 ) -> Losses:
-    """The decision loss of ``player`` among ``players - 1`` of ``others`` in whole matches; an interval over the matches."""
+    """What a player's choices between drawing and staying give away in whole matches.
+
+    Args:
+        player: The player whose choices are looked at.
+        others: The player in each of the other seats.
+        players: How many sit at the table, 2 … 12.
+        matches: How many matches to play, at least 2.
+        seed: That of the deals, which are those of the board list ``"report"``.
+        unit: ``"points"``, or ``"win"``: the probability of winning the race of two against the best opponent.
+        **options: Options of the game.
+
+    Raises:
+        ValueError: A player, a number, the unit or an option is wrong.
+    """
     play = _Play(player, others, players, matches, seed, options)
-    table = race("plain") if unit == "win" else None
+    race = solve_race("plain") if unit == "win" else None
     lost, rounds = np.zeros(matches), np.zeros(matches)
     worst: list[Decision] = []
     choices = wrong = 0
 
-    def watch(batch: Batch, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
+    def watch(played: Matches, rows: NDArray[np.int64], seats: NDArray[np.int64]) -> None:
         nonlocal choices, wrong, worst
-        made = choices_in(batch, rows, unit, table)
+        made = find_choices(played, rows, unit, race)
         if made is None:
             return
         rows, loss = made.rows, made.loss
@@ -176,10 +221,10 @@ def match_losses(
             row = int(rows[i])
             worst.append(
                 Decision(
-                    int(batch._identity[row, loops.DECISION]) + 1,
-                    int(batch._states["deal"][row]),
-                    int(batch._to_move[row]),
-                    tuple(names_of(int(made.view.lines[i, 0]))),
+                    int(played.decisions[row]) + 1,
+                    int(played.states["deal"][row]),
+                    int(played.to_move[row]),
+                    tuple(name_cards(int(made.view.lines[i, 0]))),
                     "draw" if made.drew[i] else "stay",
                     float(made.draw[i]),
                     float(made.stay[i]),
@@ -189,13 +234,13 @@ def match_losses(
 
     play.run(watch, first_round=False, rounds=rounds)
     return Losses(
-        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate(lost / rounds),
+        play.names[0], play.names[1], players, unit, float(lost.sum() / max(choices, 1)), estimate_mean(lost / rounds),
         wrong / max(choices, 1), choices, matches, seed, tuple(worst),
     )  # fmt: skip
 
 
 class _Play:
-    """``count`` deals, each with the player in seat ``deal % players`` and the others elsewhere."""
+    """``count`` matches: number m has the player in seat m modulo ``players``, and the others in the other seats."""
 
     def __init__(
         self, player: str | Player, others: str | Player, players: int, count: int, seed: int, options: dict[str, OptionValue]
@@ -206,46 +251,61 @@ class _Play:
         self.players = [resolve(player, GAME, resolved), resolve(others, GAME, resolved)]
         self.names = [spec if isinstance(spec, str) else repr(spec) for spec in (player, others)]
         self.count = count
-        self.seed = list_seed("report", seed)
-        self.batch = Batch(GAME, min(AT_ONCE, count), seed=0, **resolved)
-        self.batch._settings[loops.AUTO_RESET] = False
-        self.batch._settings[loops.SHOW] = False
+        self.seed = derive_list_seed("report", seed)
+        self.matches = Matches(GAME, min(AT_ONCE, count), resolved, auto_reset=False, write_observations=False)
         self.first = 0
 
     def run(
         self, watch: Watch, first_round: bool, rounds: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Play all; the player's score of the last round, and whether he bust or flipped 7 in it.
+        """Play all of them.
 
-        ``watch`` sees every choice of his on a turn, before it is carried out. To end after the first round without anybody
-        playing as in a last one, the flag that ends the match is set while actions are carried out only.
+        Args:
+            watch: Called with the matches, rows and the player's seats there before each of the player's choices on a turn is
+                carried out.
+            first_round: Whether to end each match after its first round.
+            rounds: Gets how many rounds each match had, float64 [count].
+
+        Returns:
+            The player's score in the last round, int64 [count], and whether they busted or flipped 7 in it, bool [count] each.
         """
-        batch, n = self.batch, self.batch.players
+        matches, n = self.matches, self.matches.players
         scores, bust, flip7 = np.empty(self.count, np.int64), np.empty(self.count, np.bool_), np.empty(self.count, np.bool_)
-        batch._template["single_deal"] = first_round
-        for first in range(0, self.count, batch.size):
+        matches.template["single_deal"] = first_round
+        runner = Runner(matches, self.players, watcher=_Turns(matches, watch, first_round))
+        for first in range(0, self.count, matches.size):
             self.first = first
-            number = np.arange(first, min(first + batch.size, self.count))
-            every = rows = np.arange(len(number))
+            number = np.arange(first, min(first + matches.size, self.count))
+            rows = np.arange(len(number))
             seat = number % n
-            who = np.zeros(batch.size, np.int8)
-            batch._identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows, 0 * rows], axis=1)
-            batch._actions[rows] = loops.RESET
-            batch._run(rows)
-            while len(rows := rows[batch._to_move[rows] >= 0]):
-                mine = batch._to_move[rows] == seat[rows]
-                who[rows] = ~mine
-                batch._states["single_deal"][rows] = 0
-                seat_players(batch, rows, who, self.players, batch._actions)
-                if not batch._mask[rows, batch._actions[rows]].all():
-                    raise IllegalAction(f"a player chose an action that is not legal: {self.names}")
-                watched = rows[mine & (batch._states["phase"][rows] == TURN)]
-                watch(batch, watched, seat[watched])
-                batch._states["single_deal"][rows] = first_round
-                batch._run(rows)
-            scores[number] = batch._states["scores"][every, seat]
-            bust[number] = batch._states["status"][every, seat] == BUSTED
-            flip7[number] = batch._states["flipper"][every] == seat
+            runner.seating[rows] = np.arange(n) != seat[:, None]  # 0 for the player, 1 for the others
+            matches.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
+            matches.actions[rows] = RESET
+            runner.play(rows.copy())
+            scores[number] = matches.states["scores"][rows, seat]
+            bust[number] = matches.states["last_status"][rows, seat] == BUSTED
+            flip7[number] = matches.states["last_status"][rows, seat] == FLIPPED
             if rounds is not None:
-                rounds[number] = batch._states["finished"][every]
+                rounds[number] = matches.states["finished"][rows]
         return scores, bust, flip7
+
+
+class _Turns(Watcher):
+    """Shows ``watch`` the choices that the first player makes on their turns.
+
+    The flag that ends a match after its first round is set only while actions are carried out: otherwise the players would see
+    it and play as in a last round.
+    """
+
+    def __init__(self, matches: Matches, watch: Watch, first_round: bool) -> None:
+        self.matches = matches
+        self.watch = watch
+        self.first_round = first_round
+
+    def before_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        self.matches.states["single_deal"][rows] = 0
+
+    def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
+        turns = rows[(who[rows] == 0) & (self.matches.states["phase"][rows] == TURN)]
+        self.watch(self.matches, turns, self.matches.to_move[turns].astype(np.int64))
+        self.matches.states["single_deal"][rows] = self.first_round

@@ -1,8 +1,8 @@
-"""Optimal stopping of one solo round, and the exact distribution of its score under a rule (SCIENCE of bust risk, 3 and 4).
+"""Optimal stopping of one solo round, and the exact distribution of its score under a strategy.
 
-V(S) = g(x(S)) with seven cards, else max{ g(x(S)), [bust · g(0) + Σ_{v not in S} r_v V(S + v)] / T }: S the line, r_v the cards
-of value v that are left, T all number cards that are left, x(S) the round's score, g its payoff. With Zero in the line there is
-no choice. Cards that change nothing (actions, modifiers) cancel out of this.
+V(S) = g(x(S)) with seven cards, else max{g(x(S)), [bust · g(0) + Σ_{v not in S} r_v V(S + v)] / T}: S is the line, r_v the
+number of cards of the kind v that are left, T that of all number cards that are left, x(S) the score of the round and g its
+payoff. With Zero in the line there is no choice. Cards that change nothing, actions and modifiers, cancel out of this.
 """
 
 from __future__ import annotations
@@ -17,23 +17,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.games.flip7.lines import count_line, sum_line
 from card_envs.games.flip7.state import UNLUCKY_7
 from card_envs.risk import cache, kernel
-from card_envs.risk.kernel import NUMBER_KINDS, OFFSET, ONE_STEP, OPTIMAL, RISK, SCORES, TABLE
-from card_envs.risk.model import Model, Position, names_of
+from card_envs.risk.kernel import (
+    FREE_KINDS,
+    NUMBER_KINDS,
+    OFFSET,
+    ONE_STEP,
+    OPTIMAL,
+    RISK,
+    SCORES,
+    TABLE,
+    Rules,
+    compile_kernel,
+)
+from card_envs.risk.model import Model, Position, name_cards
 
 Array = NDArray[np.float64]
 Progress = Callable[[float], None] | None
-SIZE = 1 << (NUMBER_KINDS - 1)
-LINES = 1 << NUMBER_KINDS
-PARTS = 64  # of a large solution, shared by the threads
+STATES = 1 << FREE_KINDS  # at most
+LINES = np.arange(1 << NUMBER_KINDS)  # all sets of number cards
+PARTS = 64  # into which the threads divide a large solution
 
 POINTS: Array = np.arange(SCORES, dtype=np.float64) - OFFSET
-"""The payoff g(x) = x: index x + OFFSET."""
+"""The payoff g(x) = x, float64 [160]: index x + 32."""
+
+_solve_backward = compile_kernel(kernel.solve_backward)
+_solve_wiped = compile_kernel(kernel.solve_wiped)
+_play_forward = compile_kernel(kernel.play_forward)
+_play_wiped = compile_kernel(kernel.play_wiped)
 
 
-def reach(target: int) -> Array:
-    """The payoff 1 for a score of ``target`` or more, else 0: its value is the best P(score >= target)."""
+def reach_payoff(target: int) -> Array:
+    """The payoff 1 for a score of ``target`` or more, else 0, float64 [160]: its value is the best P(score >= target)."""
     return (target <= POINTS).astype(np.float64)
 
 
@@ -45,8 +62,9 @@ class Distribution:
     """The exact distribution of a round's score.
 
     Attributes:
-        probabilities: float64 [160], of the score x at ``x + 32``.
-        bust, flip7: probabilities of ending so.
+        probabilities: That of the score x at ``x + 32``, float64 [160].
+        bust: The probability that the round ends by a bust.
+        flip7: The probability that it ends by a Flip 7.
     """
 
     probabilities: Array
@@ -55,10 +73,12 @@ class Distribution:
 
     @property
     def mean(self) -> float:
+        """The expected score."""
         return float(self.probabilities @ POINTS)
 
     @property
     def sd(self) -> float:
+        """The standard deviation of the score."""
         return float(np.sqrt(max(0.0, float(self.probabilities @ POINTS**2) - self.mean**2)))
 
     def quantile(self, q: float) -> int:
@@ -70,10 +90,6 @@ class Distribution:
         before = np.concatenate([[0.0], np.cumsum(self.probabilities)[:-1]])
         taken = np.clip(alpha - before, 0.0, self.probabilities)
         return float(taken @ POINTS / taken.sum())
-
-    def mean_of(self, payoff: Array) -> float:
-        """E[g(score)]."""
-        return float(self.probabilities @ payoff)
 
     def facts(self) -> dict[str, Any]:
         """The figures as JSON-able values."""
@@ -87,7 +103,15 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """When to stay, by what the line and the deck say: see the functions below. ``payoff`` is what an optimal one maximises."""
+    """When to stay, by what the line and the deck say; the functions below make strategies.
+
+    Attributes:
+        name: What tables call it.
+        mode: How the kernel decides.
+        threshold: P(bust | number card) from which on one stays.
+        table: Where one stays, by line, uint8 [65536].
+        payoff, busted: What an optimal strategy maximises, as for :func:`solve_position`.
+    """
 
     name: str
     mode: int
@@ -97,23 +121,18 @@ class Strategy:
     busted: float | None = None
 
 
-def _by_line(name: str, stays: NDArray[np.bool_]) -> Strategy:
+def _decide_by_line(name: str, stays: NDArray[np.bool_]) -> Strategy:
     return Strategy(name, TABLE, table=stays.astype(np.uint8))
-
-
-def _line_sums(values: Sequence[int]) -> NDArray[np.int64]:
-    sums: NDArray[np.int64] = (np.arange(LINES)[:, None] >> np.arange(NUMBER_KINDS) & 1) @ np.array(values)
-    return sums
 
 
 def sum_at_least(k: float) -> Strategy:
     """Stay when the number cards sum to ``k`` or more."""
-    return _by_line(f"sum({k:g})", _line_sums([*range(14), 13, 7]) >= k)
+    return _decide_by_line(f"sum({k:g})", sum_line(LINES) >= k)
 
 
 def cards_at_least(k: float) -> Strategy:
     """Stay with ``k`` number cards."""
-    return _by_line(f"count({k:g})", _line_sums([1] * NUMBER_KINDS) >= k)
+    return _decide_by_line(f"count({k:g})", count_line(LINES, True) >= k)
 
 
 def risk_at_least(p: float) -> Strategy:
@@ -128,17 +147,17 @@ def one_step() -> Strategy:
 
 def always_draw() -> Strategy:
     """Never stay."""
-    return _by_line("always", np.zeros(LINES, np.bool_))
+    return _decide_by_line("always", np.zeros(len(LINES), np.bool_))
 
 
 def optimal(payoff: Array | None = None, busted: float | None = None, name: str = "optimal") -> Strategy:
-    """Maximise E[g(score)], points by default; ``busted`` is the payoff of a bust, g(0) by default."""
+    """Maximise E[g(score)], with the payoff g and that of a bust as for :func:`solve_position`."""
     return Strategy(name, OPTIMAL, payoff=payoff, busted=busted)
 
 
 def line_rule(stays: Callable[[Sequence[str]], bool], name: str = "rule") -> Strategy:
-    """Any rule that looks at the line only: a function of its card names, true to stay."""
-    return _by_line(name, np.array([bool(stays(names_of(line))) for line in range(LINES)]))
+    """Any rule that looks at the line only: ``stays`` tells from the names of its cards whether to stay."""
+    return _decide_by_line(name, np.array([bool(stays(name_cards(line))) for line in range(len(LINES))]))
 
 
 # ---- solving
@@ -146,12 +165,14 @@ def line_rule(stays: Callable[[Sequence[str]], bool], name: str = "rule") -> Str
 
 @dataclass(frozen=True)
 class Solution:
-    """The optimal values from a position on.
+    """The optimal values from a position on, in the units of the payoff.
 
     Attributes:
-        payoff, busted: what was maximised.
-        value: of playing on optimally; ``draw`` and ``stay`` of either (``stay`` is ``None`` where Zero forbids it).
-        values, draws, wipe: by set of free cards that have come, as the loops want them.
+        position: Where the round goes on.
+        payoff, busted: What was maximised.
+        values: Those of playing on optimally, by the set of free cards that have come, float64 [32768].
+        draws: Those of drawing, likewise.
+        wipe: Those after Unlucky 7, likewise.
     """
 
     position: Position
@@ -163,18 +184,21 @@ class Solution:
 
     @property
     def value(self) -> float:
+        """What it is worth to play on optimally."""
         return float(self.values[0])
 
     @property
     def draw(self) -> float:
+        """What it is worth to draw now."""
         return float(self.draws[0])
 
     @property
     def stay(self) -> float | None:
+        """What it is worth to stay now; ``None`` where Zero forbids it."""
         return None if self.position.must_draw else float(self.payoff[self.position.score + OFFSET])
 
 
-def solve(
+def solve_position(
     position: Position,
     payoff: Array | None = None,
     busted: float | None = None,
@@ -185,25 +209,29 @@ def solve(
     """The optimal values of a solo round from ``position`` on, exactly.
 
     Args:
-        payoff: g, float64 [160], of the score x at ``x + 32``: :data:`POINTS` by default.
-        busted: the payoff of a bust, g(0) by default.
-        threads: how many share the work of Unlucky 7's states, all cores by default.
-        progress: told the part done, 0 … 1, while it lasts.
+        position: Where the round goes on.
+        payoff: What a score is worth, g, float64 [160], the score x at ``x + 32``: :data:`POINTS` by default.
+        busted: What a bust is worth, g(0) by default.
+        threads: How many share the work of Unlucky 7's states, all cores by default.
+        progress: Called with the part that is done, 0 … 1, as the work goes on.
+
+    Raises:
+        ValueError: The payoff has another shape, or is not finite.
     """
     payoff = POINTS if payoff is None else np.ascontiguousarray(payoff, np.float64)
     if payoff.shape != (SCORES,) or not np.isfinite(payoff).all():
         raise ValueError(f"payoff: expected are {SCORES} finite numbers, of the score x at x + {OFFSET}")
     busted = float(payoff[OFFSET]) if busted is None else float(busted)
     line, deck, discard, rules = _arguments(position)
-    wipe = np.zeros(SIZE)
+    wipe = np.zeros(STATES)
     if deck[UNLUCKY_7] + discard[UNLUCKY_7]:
 
         def part(number: int) -> None:
-            kernel.wipe_values(line, deck, discard, rules, payoff, busted, number, PARTS, wipe)
+            _solve_wiped(line, deck, discard, rules, payoff, busted, number, PARTS, wipe)
 
         _share(part, threads, progress)
-    values, draws = np.zeros(SIZE), np.zeros(SIZE)
-    kernel.backward(line, deck, discard, rules, payoff, busted, wipe, -1, values, draws)
+    values, draws = np.zeros(STATES), np.zeros(STATES)
+    _solve_backward(line, deck, discard, rules, payoff, busted, wipe, -1, values, draws)
     return Solution(position, payoff, busted, values, draws, wipe)
 
 
@@ -218,41 +246,47 @@ def evaluate(
     """The exact distribution of the round's score from ``position`` on, played by ``strategy``.
 
     Args:
-        solution: that of an optimal strategy, if it is at hand.
-        threads, progress: as for :func:`solve`.
+        position: Where the round goes on.
+        strategy: When to stay.
+        solution: That of an optimal strategy, if it is at hand.
+        threads, progress: As for :func:`solve_position`.
+
+    Raises:
+        ValueError: The payoff of an optimal strategy is wrong, as for :func:`solve_position`.
     """
     line, deck, discard, rules = _arguments(position)
     if strategy.mode == OPTIMAL and solution is None:
-        solution = solve(position, strategy.payoff, strategy.busted, threads=threads, progress=_part_of(progress, 0.0))
-        progress = _part_of(progress, 0.5)
+        solution = solve_position(position, strategy.payoff, strategy.busted, threads=threads, progress=_halve(progress, 0.0))
+        progress = _halve(progress, 0.5)
     values, draws = (solution.values, solution.draws) if solution else (np.zeros(1), np.zeros(1))
     payoff, busted = (solution.payoff, solution.busted) if solution else (POINTS, 0.0)
     table = np.zeros(1, np.uint8) if strategy.table is None else strategy.table
     how = strategy.mode, strategy.threshold, table
-    away, out = np.zeros(SIZE), np.zeros((PARTS + 1, SCORES + 2))
-    kernel.forward(line, deck, discard, rules, 1.0, *how, values, draws, np.zeros(SIZE), away, out[PARTS])
+    away, out = np.zeros(STATES), np.zeros((PARTS + 1, SCORES + 2))
+    _play_forward(line, deck, discard, rules, 1.0, *how, values, draws, np.zeros(STATES), away, out[PARTS])
     if away.any():
 
         def part(number: int) -> None:
-            kernel.forward_wiped(line, deck, discard, rules, away, *how, payoff, busted, number, PARTS, out[number])
+            _play_wiped(line, deck, discard, rules, away, *how, payoff, busted, number, PARTS, out[number])
 
         _share(part, threads, progress)
     total = out.sum(axis=0)
     return Distribution(total[:SCORES], float(total[SCORES]), float(total[SCORES + 1]))
 
 
-def _arguments(position: Position) -> tuple[int, NDArray[np.int64], NDArray[np.int64], tuple[int, ...]]:
+def _arguments(position: Position) -> tuple[int, NDArray[np.int64], NDArray[np.int64], Rules]:
+    """The first arguments of the kernel's loops."""
     return position.line, position.numbers, position.discarded, position.rules
 
 
-def _part_of(progress: Progress, start: float) -> Progress:
-    """The progress of one half of the work."""
+def _halve(progress: Progress, start: float) -> Progress:
+    """The progress of the half of the work that begins at ``start``."""
     return None if progress is None else lambda part: progress(start + part / 2)
 
 
 def _share(part: Callable[[int], None], threads: int | None, progress: Progress) -> None:
-    """Do all parts, by several threads: compiled code lets the others run."""
-    part(0)  # compiles
+    """Do all parts in several threads: compiled code lets the others run."""
+    part(0)  # compiles, once for all
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for done, _ in enumerate(pool.map(part, range(1, PARTS)), 2):
             if progress is not None:
@@ -261,7 +295,15 @@ def _share(part: Callable[[int], None], threads: int | None, progress: Progress)
 
 @dataclass(frozen=True)
 class Solved:
-    """The optimal round of a model: its distribution, how many states there are, the seconds that it took to solve."""
+    """The optimal round of a model.
+
+    Attributes:
+        model: The name of the model.
+        distribution: That of the score.
+        states: How many states the round has.
+        seconds: The time that it took to solve, compiling not included.
+        cached: Whether the result was read from the disk.
+    """
 
     model: str
     distribution: Distribution
@@ -270,6 +312,7 @@ class Solved:
     cached: bool
 
     def facts(self) -> dict[str, Any]:
+        """The figures as JSON-able values."""
         return {
             "model": self.model, **self.distribution.facts(), "states": self.states, "seconds": self.seconds,
             "cached": self.cached,
@@ -277,14 +320,20 @@ class Solved:
 
 
 def solve_model(model: Model, *, threads: int | None = None, progress: Progress = None, use_cache: bool = True) -> Solved:
-    """The optimal solo round of a model, from the cache where it has been solved before."""
-    path = cache.file_of(f"round-{model.name}", model)
+    """The optimal solo round of a model, from the cache where it has been solved before.
+
+    Args:
+        model: What is played.
+        threads, progress: As for :func:`solve_position`.
+        use_cache: Whether to read and to keep the result on disk.
+    """
+    path = cache.name_file(f"round-{model.name}", model)
     kept = cache.load(path) if use_cache else None
     if kept is not None:
         distribution = Distribution(kept["probabilities"], float(kept["ends"][0]), float(kept["ends"][1]))
         return Solved(model.name, distribution, model.start.states, float(kept["seconds"][0]), True)
     few = tuple(int(kind in (8, UNLUCKY_7)) for kind in range(NUMBER_KINDS))
-    evaluate(Position(0, few), optimal())  # compiles, outside the clock
+    evaluate(Position(0, few), optimal())  # compiles before the clock starts
     start = time.perf_counter()
     distribution = evaluate(model.start, optimal(), threads=threads, progress=progress)
     seconds = time.perf_counter() - start

@@ -16,48 +16,34 @@ import numpy as np
 
 import card_envs
 from card_envs import Table
-from tests.helpers import Options, play_on
+from tests import games
+from tests.helpers import GAMES, Options, play_on
 
 FOLDER = Path(__file__).parent
-SHOWN = 28  # decisions from the beginning, shown in full; of those after them only the actions
-LAST = 4  # decisions at the end, shown in full
+SHOWN = 28  # decisions from the beginning that are shown in full; of later ones only the actions are shown
+LAST = 4  # decisions at the end that are shown in full
 
 
 @dataclass(frozen=True)
 class Playthrough:
-    """A match to write down: every decision is a busy one with probability ``eager`` (``play_on``), else a random one."""
+    """A match to write down; ``eager`` is the probability of a busy action (see ``play_on``)."""
 
     file: str
     game: str
     options: Options
     seed: int
-    eager: float = 0.4
+    eager: float
 
 
-PLAYTHROUGHS = (
-    Playthrough("flip7_2.txt", "flip7", {"players": 2, "target": 100}, 339),
-    Playthrough("flip7_4_brutal.txt", "flip7", {"players": 4, "brutal": True, "target": 80}, 352),
-    Playthrough("flip7_5_pairs_once.txt", "flip7", {"players": 5, "pair_counts_twice": False, "target": 60}, 182, 0.7),
-    Playthrough("flip7_12.txt", "flip7", {"players": 12, "max_rounds": 2}, 352, 0.6),
-    Playthrough("pis_yedili_2.txt", "pis_yedili", {"players": 2, "deals": 2}, 369, 0.5),
-    Playthrough("pis_yedili_3_keeps_turn.txt", "pis_yedili", {"players": 3, "penalty_keeps_turn": True, "deals": 2}, 286, 0.6),
-    Playthrough("pis_yedili_4.txt", "pis_yedili", {"players": 4}, 290, 0.6),
-    Playthrough("pis_yedili_6_club_lap.txt", "pis_yedili", {"players": 6, "club_lap": True, "deals": 3}, 386, 0.6),
-    Playthrough("rummy_2.txt", "rummy", {"players": 2, "max_deals": 2}, 409, 0.5),
-    Playthrough("rummy_2_universal.txt", "rummy", {"aces": "universal", "settle": "once", "max_deals": 1}, 380, 0.6),
-    Playthrough("rummy_3_rummy500.txt", "rummy", {"players": 3, "variant": "rummy500", "max_deals": 2}, 369, 0.6),
-    Playthrough(
-        "rummy_4_limit_negative.txt",
-        "rummy",
-        {"players": 4, "pile": "spread", "limit": True, "scoring": "negative", "simple": True, "target": 60},
-        350,
-        0.6,
-    ),
-)
+PLAYTHROUGHS = [
+    Playthrough(f"{game}_{name}.txt", game, options, seed, eager)
+    for game in GAMES
+    for name, (options, seed, eager) in games.load(game).PLAYTHROUGHS.items()
+]
 
 
 def transcript(playthrough: Playthrough) -> str:
-    """The match in words: what changed in the state, what a view hides, the observation by field, the legal actions."""
+    """The match in words: changes of the state, what views hide, observations by field, legal actions."""
     game = card_envs.load_game(playthrough.game)
     table = card_envs.table(playthrough.game, seed=playthrough.seed, **playthrough.options)
     match = playthrough.options | {"seed": playthrough.seed}
@@ -67,7 +53,7 @@ def transcript(playthrough: Playthrough) -> str:
         place = f"{field.slice.start}:{field.slice.stop}, shape {list(field.shape)}"
         lines.append(f"  {name} {place}, scale {field.scale:g}, in [{field.low:g}, {field.high:g}]")
     decisions = [(table.clone(), action) for action in play_on(table, random.Random(playthrough.seed), playthrough.eager)]
-    shown: dict[str, Any] = {}  # the state shown last
+    shown: dict[str, Any] = {}  # the state that was shown last
     for number, (before, action) in enumerate(decisions):
         if number < SHOWN or number >= len(decisions) - LAST:
             lines += ["", f"[{number + 1}] seat {before.to_move}", *describe(before, shown), f"  play {action}"]
@@ -81,7 +67,7 @@ def transcript(playthrough: Playthrough) -> str:
 
 
 def describe(table: Table, before: dict[str, Any]) -> list[str]:
-    """The table as it lies now, as far as it has changed."""
+    """The table as it lies now, as far as it differs from the state ``before``."""
     state = table.state()
     changed = {key: value for key, value in state.items() if before.get(key, ...) != value}
     lines = [f"  {key}: {difference(before.get(key), value)}" for key, value in changed.items()]
@@ -105,7 +91,7 @@ def describe(table: Table, before: dict[str, Any]) -> list[str]:
 
 
 def difference(old: Any, new: Any) -> str:
-    """A value in JSON; of a longer list only what left it at the front, or came to its end."""
+    """A value in JSON. Of a list that lost its front or grew at its end, only that change."""
     if isinstance(old, list) and isinstance(new, list):
         gone = len(old) - len(new)
         if 0 < gone < len(old) and old[gone:] == new:

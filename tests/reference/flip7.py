@@ -1,15 +1,17 @@
 """Flip 7: With a Vengeance, written slowly and plainly from the numbered rules (F1-F45).
 
-A reference to cross-check the fast engine against; it shares no code with it. A match is one coroutine: it runs until
-somebody must decide, yields, and goes on with the action that ``play`` sends in. Every function is a paragraph of the
-rules and quotes their numbers.
+A reference to cross-check the fast engine against; it shares no code with it. Every function is a paragraph of the rules
+and quotes their numbers.
 """
 
 from collections import Counter
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.reference.match import Decisions, Match
+from tests.reference.streams import deck_key, shuffled
 
 NUMBERS = [*(str(n) for n in range(14)), "lucky13", "unlucky7"]
 MODIFIERS = ["-2", "-4", "-6", "-8", "-10", "/2"]
@@ -24,7 +26,6 @@ PACK += Counter(MODIFIERS + ACTIONS + ACTIONS)
 PLAIN = ["deal", "dealer", "to_move", "phase", "totals", "deck", "winners", "truncated", "turn", "lines", "status", "void"]
 OPTIONS = ["players", "brutal", "target", "pair_counts_twice", "max_rounds"]
 
-Decisions = Generator[None, str, None]  # a part of the game that may ask for decisions
 Target = tuple[int, str]  # a card in front of a seat
 
 
@@ -51,7 +52,7 @@ class FlipSeven(Exception):
     """F34: a seat has seven number cards, which ends the round from wherever it is."""
 
 
-class Flip7:
+class Flip7(Match):
     """One match."""
 
     def __init__(
@@ -80,25 +81,12 @@ class Flip7:
         self.giving: str | None = None  # the card that is to be given
         self.picked: Target | None = None  # the first pick of a swap
         self.turn: int | None = None
-        self.to_move: int | None = None
-        self.phase, self.legal = "", list[str]()
-        self.game = self.match()
-        next(self.game)
+        self.begin(self.match())
 
     # ------------------------------------------------------------------ the outside
 
-    def legal_actions(self) -> list[str]:
-        """The legal action strings, sorted; none when the match is over."""
-        return list(self.legal)
-
-    def play(self, action: str) -> None:
-        """Carry out an action; raise ValueError, changing nothing, if it is not legal."""
-        if action not in self.legal:
-            raise ValueError(f"illegal action {action!r}")
-        self.game.send(action)
-
     def state(self) -> dict[str, Any]:
-        """Everything, as DESIGN section 3 describes it."""
+        """Everything, as ``Table.state()`` tells it."""
         picking = self.phase == "pick"
         fours = [entry for entry in self.open if entry.card == "flip_four"]
         return {
@@ -116,12 +104,6 @@ class Flip7:
             "queue": list(fours[-1].queue) if fours else [],
         }
 
-    def ask(self, phase: str, seat: int, legal: list[str]) -> Generator[None, str, str]:
-        """Wait for a decision of a seat."""
-        self.phase, self.to_move, self.legal = phase, seat, sorted(set(legal))
-        action = yield
-        return action
-
     # ------------------------------------------------------------------ match, round, turn
 
     def match(self) -> Decisions:
@@ -133,9 +115,8 @@ class Flip7:
             if max(self.totals) >= self.target or self.deal == self.max_rounds:
                 break
         self.truncated = max(self.totals) < self.target
-        self.phase, self.to_move, self.legal = "over", None, []  # all else stays as it lay at the end
         self.winners = [seat for seat in range(self.players) if self.totals[seat] == max(self.totals)]
-        yield  # for ever: nothing is legal any more
+        yield from self.finish()
 
     def clockwise_after(self, seat: int) -> list[int]:
         """All seats, clockwise, that seat last."""
@@ -157,7 +138,7 @@ class Flip7:
                 self.discard += [entry.card, *entry.queue]
             self.open, self.undealt = [], []
         scores = [self.score(seat, flipper) for seat in range(self.players)]
-        if flipper is not None and self.brutal:  # F43: the table lies as it is until he has chosen
+        if flipper is not None and self.brutal:  # F43: the table lies as it is until they have chosen
             action = yield from self.ask("bonus", flipper, [f"bonus {seat}" for seat in range(self.players)])
             seat = int(action.split()[1])
             scores[seat] += 15 if seat == flipper else -15
@@ -192,7 +173,7 @@ class Flip7:
         """F39 and, in Brutal mode, F41, F42, F44; the choice of F43 comes later."""
         line = self.lines[seat]
         minus = sum(int(card) for card in line if card.startswith("-"))
-        if self.status[seat] == "busted":  # F38; F42: only what he was given after the bust lies in his line
+        if self.status[seat] == "busted":  # F38; F42: only what they were given after the bust lies in their line
             return minus
         if "0" in line and seat != flipper:  # F31, F44
             return 0
@@ -251,8 +232,8 @@ class Flip7:
 
     def has_seven(self, line: list[str]) -> bool:
         """F29: seven number cards, or seven values if a pair of 13s is to count once."""
-        found = values(line)
-        return len(found if self.pair_counts_twice else set(found)) >= 7
+        numbers = values(line)
+        return len(numbers if self.pair_counts_twice else set(numbers)) >= 7
 
     def give(self, drawer: int, card: str) -> Decisions:
         """The drawer of an action or modifier gives it to somebody."""
@@ -297,7 +278,7 @@ class Flip7:
         self.discard.append(card)
 
     def do_just_one_more(self, receiver: int) -> Decisions:
-        """F33: one card, resolved completely; only then he is stayed, unless busted."""
+        """F33: one card, resolved completely; only then have they stayed, unless they busted."""
         yield from self.draw(receiver)
         if self.status[receiver] != "busted":
             self.status[receiver] = "stayed"
@@ -315,7 +296,7 @@ class Flip7:
                 self.discard += queue
                 queue.clear()
                 return
-        while queue:  # he is the drawer of each, whatever becomes of him meanwhile
+        while queue:  # they are the drawer of each, whatever becomes of them meanwhile
             yield from self.give(receiver, queue.pop(0))
 
     def pick(self, receiver: int, choice: list[Target]) -> Generator[None, str, Target]:
@@ -325,7 +306,7 @@ class Flip7:
         return int(seat), card
 
     def do_steal(self, receiver: int) -> Decisions:
-        """F18, F19: another player's card comes into his line."""
+        """F18, F19: another player's card comes into the receiver's line."""
         seat, card = yield from self.pick(receiver, self.targets(receiver, "steal"))
         self.lines[seat].remove(card)
         self.arrive([(receiver, card)])
@@ -346,3 +327,16 @@ class Flip7:
         self.lines[second[0]].remove(second[1])
         arrived = [(first[0], second[1]), (second[0], first[1])]
         self.arrive(arrived)
+
+
+def start(identity: tuple[int, int, int], orders: Sequence[list[str]], options: dict[str, Any]) -> Flip7:
+    """The match of an identity, from the given order of the deck or else from its own shuffle."""
+    key, shuffles = deck_key(identity), 0
+    deck = orders[0] if orders else shuffled(canonical([*PACK.elements()]), key, 0)
+
+    def shuffle(pile: list[str]) -> list[str]:
+        nonlocal shuffles
+        shuffles += 1
+        return shuffled(pile, key, shuffles)
+
+    return Flip7(deck, shuffle, **options)

@@ -1,24 +1,19 @@
 """Pis Yedili (Dirty Seven), written slowly and plainly from the numbered rules (P1-P29).
 
-A reference to cross-check the fast engine against; it shares no code with it. A match is one coroutine: it runs until
-somebody must decide, yields, and goes on with the action that ``play`` sends in. Every function is a paragraph of the
-rules and quotes their numbers.
+A reference to cross-check the fast engine against; it shares no code with it. Every function is a paragraph of the rules
+and quotes their numbers.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-RANKS, SUITS = "A23456789TJQK", "cdhs"
-CARDS = [rank + suit for suit in SUITS for rank in RANKS]  # the canonical order, and that of a hand
+from tests.reference.french_deck import CARDS, SUITS, canonical
+from tests.reference.match import Decisions, Match
+from tests.reference.streams import deck_of_each_deal
+
 POINTS = {**{str(n): n for n in range(2, 10)}, "T": 10, "Q": 10, "K": 10, "A": 15, "7": 20, "J": 25}  # P25
 
-Decisions = Generator[None, str, None]  # a part of the game that may ask for decisions
-Turn = Generator[None, str, int]  # the same, telling at its end which seat has the next turn
-
-
-def canonical(cards: list[str]) -> list[str]:
-    """The cards, sorted in the canonical order."""
-    return sorted(cards, key=CARDS.index)
+Turn = Generator[None, str, int]  # decisions that tell at their end which seat has the next turn
 
 
 def rank_of(card: str) -> str:
@@ -39,7 +34,7 @@ class StockEmpty(Exception):
     """P24, P17: the last card of the stock was drawn, which ends the deal from wherever it is."""
 
 
-class PisYedili:
+class PisYedili(Match):
     """One match."""
 
     def __init__(
@@ -58,25 +53,12 @@ class PisYedili:
         self.totals = [0] * players
         self.deals: list[list[int]] = []
         self.winners: list[int] = []
-        self.to_move: int | None = None
-        self.phase, self.legal = "", list[str]()
-        self.game = self.match()
-        next(self.game)
+        self.begin(self.match())
 
     # ------------------------------------------------------------------ the outside
 
-    def legal_actions(self) -> list[str]:
-        """The legal action strings, sorted; none when the match is over."""
-        return list(self.legal)
-
-    def play(self, action: str) -> None:
-        """Carry out an action; raise ValueError, changing nothing, if it is not legal."""
-        if action not in self.legal:
-            raise ValueError(f"illegal action {action!r}")
-        self.game.send(action)
-
     def state(self) -> dict[str, Any]:
-        """Everything, as DESIGN section 3 describes it."""
+        """Everything, as ``Table.state()`` tells it."""
         return {
             "game": "pis_yedili",
             "players": self.players,
@@ -97,12 +79,6 @@ class PisYedili:
             "direction": self.direction,
         }
 
-    def ask(self, phase: str, seat: int, legal: list[str]) -> Generator[None, str, str]:
-        """Wait for a decision of a seat."""
-        self.phase, self.to_move, self.legal = phase, seat, sorted(legal)
-        action = yield
-        return action
-
     # ------------------------------------------------------------------ match, deal
 
     def match(self) -> Decisions:
@@ -111,9 +87,8 @@ class PisYedili:
             self.number = number
             self.dealer = (number - 2) % self.players  # the last seat deals first
             yield from self.one_deal()
-        self.phase, self.to_move, self.legal = "over", None, []  # all else stays as it lay at the end
         self.winners = [seat for seat in range(self.players) if self.totals[seat] == min(self.totals)]
-        yield  # for ever: nothing is legal any more
+        yield from self.finish()
 
     def one_deal(self) -> Decisions:
         """P19: the cards are dealt; then the lead and the turns, until a hand (P23) or the stock (P24) is empty."""
@@ -164,7 +139,7 @@ class PisYedili:
     # ------------------------------------------------------------------ turns
 
     def lead(self, seat: int) -> Decisions:
-        """P4: while he holds no club he draws; then he plays a club; P5: without any effect."""
+        """P4: while a seat holds no club, it draws; then it plays a club; P5: without any effect."""
         while not (clubs := [card for card in self.hands[seat] if suit_of(card) == "c"]):
             yield from self.ask("lead", seat, ["draw"])
             self.draw(seat)
@@ -185,7 +160,7 @@ class PisYedili:
                 self.draw(seat)
             if not self.penalty_keeps_turn:
                 return self.next_seat(seat)  # P15: taking is the whole turn
-            has_drawn = True  # P15, option: as if he had drawn
+            has_drawn = True  # P15, option: as if they had drawn
         while True:
             plays = self.plays(self.matching(seat))
             if not has_drawn:
@@ -215,7 +190,7 @@ class PisYedili:
             self.suit = action.split()[1]
         elif rank == "7":  # P14
             self.sevens += 1
-        elif rank == "8":  # P20: with two players he is next himself
+        elif rank == "8":  # P20: with two players the same seat is next
             return self.next_seat(self.next_seat(seat))
         elif rank == "T":  # P21
             self.direction = -self.direction
@@ -261,3 +236,8 @@ class PisYedili:
         self.hands[seat].append(self.deck.pop(0))
         if not self.deck:
             raise StockEmpty
+
+
+def start(identity: tuple[int, int, int], orders: Sequence[list[str]], options: dict[str, Any]) -> PisYedili:
+    """The match of an identity, with the given orders of its first decks."""
+    return PisYedili(deck_of_each_deal(CARDS, identity, orders), **options)

@@ -1,17 +1,17 @@
 """Rummy and Rummy 500, written slowly and plainly from the numbered rules (R2-R30).
 
-A reference to cross-check the fast engine against; it shares no code with it. A match is one coroutine: it runs until
-somebody must decide, yields, and goes on with the action that ``play`` sends in. Every function is a paragraph of the
-rules and quotes their numbers.
+A reference to cross-check the fast engine against; it shares no code with it. Every function is a paragraph of the rules
+and quotes their numbers.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from copy import deepcopy
 from itertools import combinations
 from typing import Any
 
-RANKS, SUITS = "A23456789TJQK", "cdhs"
-CARDS = [rank + suit for suit in SUITS for rank in RANKS]  # the order in which hands are sorted
+from tests.reference.french_deck import CARDS, RANKS, SUITS, canonical
+from tests.reference.match import Decisions, Match
+from tests.reference.streams import deck_of_each_deal
 
 BASIC: dict[str, Any] = {  # the table of options, in its order
     "players": 2, "pile": "top", "aces": "low", "scoring": "positive", "simple": False, "limit": False, "target": 100,
@@ -31,13 +31,7 @@ PLAIN = [  # of the state
     "taken", "must", "melded", "idle",
 ]  # fmt: skip
 
-Decisions = Generator[None, str, None]  # a part of the game that asks for decisions
 Meld = dict[str, Any]  # {"kind": "set" | "run", "cards": [...]}: a run from low to high, a set in suit order
-
-
-def arranged(cards: list[str]) -> list[str]:
-    """The cards, sorted by suit, then rank."""
-    return sorted(cards, key=CARDS.index)
 
 
 def is_set(cards: list[str]) -> bool:
@@ -65,7 +59,7 @@ def resolve(variant: str, given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-class Rummy:
+class Rummy(Match):
     """One match."""
 
     def __init__(self, deck: Callable[[int], list[str]], *, variant: str = "basic", **options: Any) -> None:
@@ -84,40 +78,21 @@ class Rummy:
         self.deals: list[list[int]] = []
         self.winners: list[int] = []
         self.truncated = False
-        self.to_move: int | None = None
-        self.phase, self.legal = "", list[str]()
-        self.game = self.match()
-        next(self.game)
+        self.begin(self.match())
 
     # ------------------------------------------------------------------ the outside
 
-    def legal_actions(self) -> list[str]:
-        """The legal action strings, sorted; none when the match is over."""
-        return list(self.legal)
-
-    def play(self, action: str) -> None:
-        """Carry out an action; raise ValueError, changing nothing, if it is not legal."""
-        if action not in self.legal:
-            raise ValueError(f"illegal action {action!r}")
-        self.game.send(action)
-
     def state(self) -> dict[str, Any]:
-        """Everything, as DESIGN section 3 describes it."""
+        """Everything, as ``Table.state()`` tells it."""
         return {
             "game": "rummy",
             "players": self.players,
             "options": dict(self.options),
             **{key: deepcopy(getattr(self, key)) for key in PLAIN},
             "over": self.phase == "over",
-            "laid": [arranged(cards) for cards in self.laid],
-            "known": [arranged(cards) for cards in self.known],
+            "laid": [canonical(cards) for cards in self.laid],
+            "known": [canonical(cards) for cards in self.known],
         }
-
-    def ask(self, phase: str, seat: int, legal: list[str]) -> Generator[None, str, str]:
-        """Wait for a decision of a seat."""
-        self.phase, self.to_move, self.legal = phase, seat, sorted(set(legal))
-        action = yield
-        return action
 
     # ------------------------------------------------------------------ match, deal, turn
 
@@ -133,15 +108,14 @@ class Rummy:
             if max(self.totals) >= self.options["target"] or self.deal == self.options["max_deals"]:
                 break
         self.truncated = max(self.totals) < self.options["target"]
-        self.phase, self.to_move, self.legal = "over", None, []  # all else stays as it lay at the end
         best = min(self.totals) if self.options["scoring"] == "negative" else max(self.totals)  # R28, R29
         self.winners = [seat for seat in range(self.players) if self.totals[seat] == best]
-        yield  # for ever: nothing is legal any more
+        yield from self.finish()
 
     def one_deal(self) -> Decisions:
         """One deal: the cards, then turns until somebody goes out (R17), says end (R9) or all were idle (R10)."""
         self.deck = list(self.order(self.deal))  # R3: newly shuffled
-        if arranged(self.deck) != CARDS:
+        if canonical(self.deck) != CARDS:
             raise ValueError("the deck must be exactly the 52 cards")
         self.hands: list[list[str]] = [[] for _ in range(self.players)]
         self.laid: list[list[str]] = [[] for _ in range(self.players)]  # who laid which cards
@@ -152,7 +126,7 @@ class Rummy:
         first = (self.dealer + 1) % self.players  # R4
         for card in range(self.players * (13 if self.players == 2 else 7)):  # R2: one at a time, clockwise
             self.hands[(first + card) % self.players].append(self.deck.pop(0))
-        self.hands = [arranged(hand) for hand in self.hands]
+        self.hands = [canonical(hand) for hand in self.hands]
         self.pile = [self.deck.pop(0)]  # R3
         seat = first
         while True:
@@ -223,7 +197,7 @@ class Rummy:
     def can_finish(self, seat: int, lay: str) -> bool:
         """R7: a meld or lay-off may leave exactly the barred card only if that card then fits a meld.
 
-        With the limit of R19, too, he may then lay it off: he has just melded, or was allowed to lay off.
+        With the limit of R19, too, the seat may then lay it off: it has just melded, or was allowed to lay off.
         """
         if self.taken is None:
             return True
@@ -289,10 +263,10 @@ class Rummy:
             self.known[seat] += cards  # R30
             if len(cards) == 1:
                 self.taken = card  # R6
-                self.idle += 1  # R10: unless he melds or lays off
+                self.idle += 1  # R10: unless the seat melds or lays off
             else:
                 self.must = card  # R8
-        self.hands[seat] = arranged(self.hands[seat] + cards)
+        self.hands[seat] = canonical(self.hands[seat] + cards)
 
     def leave_hand(self, seat: int, cards: list[str]) -> None:
         """Cards leave the hand; R30: they are no longer known to be in it."""
@@ -349,3 +323,8 @@ class Rummy:
         pool = sum(others) - lowest if once else sum(hand - lowest for hand in others)  # R25
         share = pool // hands.count(lowest)  # R26: rounded down, the remainder is lost
         return [share if hand == lowest else 0 for hand in hands]
+
+
+def start(identity: tuple[int, int, int], orders: Sequence[list[str]], options: dict[str, Any]) -> Rummy:
+    """The match of an identity, with the given orders of its first decks."""
+    return Rummy(deck_of_each_deal(CARDS, identity, orders), **options)

@@ -2,9 +2,9 @@
 
 from numba.extending import register_jitable
 
-from card_envs.engine.observation import FieldSpec, locate_fields
-from card_envs.games.flip7.odds import count_busting, count_cards
-from card_envs.games.flip7.rules import line_score as score_of
+from card_envs.engine.game import FieldSpec, locate_fields
+from card_envs.games.flip7.deck import count_cards
+from card_envs.games.flip7.lines import count_busting, score_seat
 from card_envs.games.flip7.state import (
     ACTIVE, DEAL_TASK, DECK_SIZE, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, JUST_ONE_MORE, KINDS, LINE_KINDS, NOBODY,
     OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK,
@@ -110,7 +110,7 @@ def observe(s, seat, o):
         first = FIRST.line + distance * LINE_KINDS
         for i in range(s.void[other], s.length[other]):
             o[first + s.cards[other, i]] = 1.0
-        o[line_score + distance] = clip(score_of(s, other) / LINE_SCALE, -1.0, 1.0)
+        o[line_score + distance] = clip(score_seat(s, other) / LINE_SCALE, -1.0, 1.0)
         o[total + distance] = clip(s.totals[other] * per_point, -2.0, 2.0)
         o[p_bust + distance] = count_busting(s, other) * per_card
         o[status + 3 * distance + s.status[other]] = 1.0

@@ -1,173 +1,25 @@
-"""Flip 7: With a Vengeance – the rules, as functions over one record (``state.STATE``). # F25 is a number of RULES.md.
+"""The rules of Flip 7: With a Vengeance, as functions of one record (``state.STATE``). F25 is a number of RULES.md.
 
-Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` does the top of it until a seat
-has to choose. So a Flip Four inside a Flip Four, or a round that ends in the deal, needs no recursion.
+Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` carries out what lies on top until a
+seat has to choose. So neither a Flip Four inside a Flip Four nor a round that ends in the deal needs recursion.
 """
 
-import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
-from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.games.deck import complete_deck, list_cards
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
+from card_envs.engine.random import REDEAL, shuffle
+from card_envs.games.flip7.deck import build_deck, draw_card, lay_out
+from card_envs.games.flip7.lines import (
+    BONUS_POINTS, append_card, discard_line, has_card, is_flip_seven, place_card, remove_card, score_seat,
+)  # fmt: skip
 from card_envs.games.flip7.state import (
-    ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, COPIES, DEAL_TASK,
-    DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS,
-    LUCKY_13, NOBODY, NO_QUEUE, NUMBERS, PER_SEAT, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, SEATS_FROM, SEVEN, STAYED,
-    STAY_TASK, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+    ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, DEAL_TASK,
+    DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, JUST_ONE_MORE, NOBODY,
+    NO_QUEUE, PER_SEAT, PICK, PICK_TASK, QUEUE_TASK, ROUND_END_TASK, SEATS_FROM, STAYED, STAY_TASK, STEAL, SWAP, TURN,
+    TURN_TASK, ZERO,
 )  # fmt: skip
 
-FULL_DECK = list_cards(COPIES)
-
-# ---- the deck and the lines
-
-
-@register_jitable
-def value_of(card):
-    """The value of a number card."""
-    if card == LUCKY_13:
-        return THIRTEEN
-    if card == UNLUCKY_7:
-        return SEVEN
-    return card
-
-
-@register_jitable
-def build_deck(s):
-    """F1: the full deck, shuffled under the cards of a given order."""
-    for kind in range(KINDS):
-        s.unseen[kind] = COPIES[kind]
-    n = complete_deck(s.deck, s.ordered, FULL_DECK)
-    shuffle(s.deck, s.ordered, n, s.key, s.shuffles)
-    s.shuffles += 1
-    s.drawn = 0
-    s.deck_size = n
-
-
-@register_jitable
-def reshuffle(s):
-    """F7: the discard pile becomes the new deck."""
-    n = 0
-    for kind in range(KINDS):
-        for _ in range(s.discard[kind]):
-            s.deck[n] = kind
-            n += 1
-        s.unseen[kind] = s.discard[kind]
-        s.discard[kind] = 0
-    shuffle(s.deck, 0, n, s.key, s.shuffles)
-    s.shuffles += 1
-    s.drawn = 0
-    s.deck_size = n
-
-
-@register_jitable
-def draw_card(s):
-    if s.drawn == s.deck_size:  # F7: when the next card is needed, not when the last one leaves
-        reshuffle(s)
-    card = s.deck[s.drawn]
-    s.drawn += 1
-    s.unseen[card] -= 1
-    return card
-
-
-@register_jitable
-def count_in(s, seat, card, sign):
-    """Keep the sums of a live line: ``card`` comes (sign 1) or leaves (-1)."""
-    s.held[seat] ^= 1 << card
-    if card < FIRST_MODIFIER:
-        s.numbers[seat] += sign * value_of(card)
-    elif card < HALF:
-        s.minus[seat] += sign * 2 * (card - FIRST_MODIFIER + 1)
-
-
-@register_jitable
-def append(s, seat, card):
-    """``card`` comes to the live line of ``seat``."""
-    s.cards[seat, s.length[seat]] = card
-    s.length[seat] += 1
-    count_in(s, seat, card, 1)
-
-
-@register_jitable
-def remove(s, seat, card):
-    """Take a card out of a live line; the others keep their order."""
-    n = s.length[seat] - 1
-    moved = card
-    for i in range(n, s.void[seat] - 1, -1):
-        here = s.cards[seat, i]
-        s.cards[seat, i] = moved
-        moved = here
-        if here == card:
-            break
-    s.length[seat] = n
-    count_in(s, seat, card, -1)
-
-
-@register_jitable
-def empty_line(s, seat):
-    """No card is in the live line of ``seat`` any more."""
-    s.held[seat] = 0
-    s.numbers[seat] = 0
-    s.minus[seat] = 0
-
-
-@register_jitable
-def has_card(s, seat, card):
-    """1 if the live line of ``seat`` holds ``card``, else 0."""
-    return (s.held[seat] >> card) & 1
-
-
-@register_jitable
-def has_line(s, seat):
-    """Whether the live line of ``seat`` holds any card."""
-    return s.held[seat] != 0
-
-
 # ---- receiving a number card
-
-
-@register_jitable
-def is_double(s, seat, card):
-    """F22: whether ``card`` would be a second of its value in the line of ``seat``."""
-    if card >= FIRST_MODIFIER:
-        return False
-    value = value_of(card)
-    if value == THIRTEEN:
-        lucky = card == LUCKY_13 or has_card(s, seat, LUCKY_13) == 1
-        same = has_card(s, seat, THIRTEEN) + has_card(s, seat, LUCKY_13)
-        return same > 1 if lucky else same > 0  # F28, F27
-    same = has_card(s, seat, value)
-    if value == SEVEN:
-        same += has_card(s, seat, UNLUCKY_7)
-    return same > 0
-
-
-@register_jitable
-def is_flip_seven(s, seat):
-    """F29: seven number cards, or seven values without ``pair_counts_twice``."""
-    numbers = popcount(np.uint64(s.held[seat] & NUMBERS))
-    if not s.pair_counts_twice:
-        numbers -= has_card(s, seat, THIRTEEN) & has_card(s, seat, LUCKY_13)
-    return numbers >= 7
-
-
-@register_jitable
-def wipe(s, seat):
-    """F30: Unlucky 7 comes and discards every other card of the line."""
-    for i in range(s.void[seat], s.length[seat]):
-        s.discard[s.cards[seat, i]] += 1
-    s.length[seat] = s.void[seat]
-    empty_line(s, seat)
-    append(s, seat, UNLUCKY_7)
-
-
-@register_jitable
-def bust(s, seat, card):
-    """F38: the line is out of play until the round ends, the double with it."""
-    append(s, seat, card)
-    s.status[seat] = BUSTED
-    s.void[seat] = s.length[seat]
-    empty_line(s, seat)
 
 
 @register_jitable
@@ -191,34 +43,23 @@ def flip_seven(s, seat):
 
 
 @register_jitable
-def arrive(s, seat, card):
-    """A number or modifier comes to a line: a wipe, a bust, or one card more (F22–F24, F30)."""
-    if card == UNLUCKY_7:
-        wipe(s, seat)
-    elif is_double(s, seat, card):
-        bust(s, seat, card)
-    else:
-        append(s, seat, card)
-
-
-@register_jitable
 def receive(s, seat, card):
-    """F22–F24: a card comes to a line, however it comes; then Flip 7 is checked."""
-    arrive(s, seat, card)
-    if card < FIRST_MODIFIER and is_flip_seven(s, seat):
+    """F22–F24: a card comes to a line, in whatever way; then a Flip 7 is looked for."""
+    place_card(s, seat, card)
+    if card < FIRST_MODIFIER and is_flip_seven(s.held[seat], s.pair_counts_twice):
         flip_seven(s, seat)
 
 
 @register_jitable
 def exchange(s, first, first_card, second, second_card):
-    """F25: both cards leave, both arrive – each line for itself: a wipe or a bust –, then a Flip 7."""
-    remove(s, first, first_card)
-    remove(s, second, second_card)
-    arrive(s, first, second_card)
-    arrive(s, second, first_card)
-    if is_flip_seven(s, first):
+    """F25: both cards leave and both arrive, which may wipe or bust either line; then a Flip 7 is looked for."""
+    remove_card(s, first, first_card)
+    remove_card(s, second, second_card)
+    place_card(s, first, second_card)
+    place_card(s, second, first_card)
+    if is_flip_seven(s.held[first], s.pair_counts_twice):
         flip_seven(s, first)
-    elif is_flip_seven(s, second):
+    elif is_flip_seven(s.held[second], s.pair_counts_twice):
         flip_seven(s, second)
 
 
@@ -227,10 +68,10 @@ def exchange(s, first, first_card, second, second_card):
 
 @register_jitable
 def count_holders(s):
-    """How many players not busted have a card in their line."""
+    """How many players who have not busted have a card in their line."""
     holders = 0
     for seat in range(s.players):
-        holders += s.status[seat] != BUSTED and has_line(s, seat)
+        holders += s.status[seat] != BUSTED and s.held[seat] != 0
     return holders
 
 
@@ -242,30 +83,24 @@ def may_receive(s, seat, card):
     if s.status[seat] == BUSTED:  # F10, F11
         return False
     if card == STEAL:  # F13, F14, F19: another player must have a card
-        return count_holders(s) > has_line(s, seat)
+        return count_holders(s) > (s.held[seat] != 0)
     if card == SWAP:  # two different players must have one
         return count_holders(s) >= 2
     if card == DISCARD:
         for other in range(s.players):
-            if may_discard_of(s, other):
+            if s.held[other] != 0:  # F18, F21
                 return True
         return False
     return True
 
 
 @register_jitable
-def may_discard_of(s, seat):
-    """F18, F21: a live card of anybody; of a busted player (Brutal) the modifiers given after the bust."""
-    return has_line(s, seat)
-
-
-@register_jitable
-def may_pick_of(s, seat, mover, card):
+def may_pick_from(s, seat, mover, card):
     """Whether the live cards of ``seat`` are on offer to ``mover``, who carries out ``card`` (F18)."""
-    if not has_line(s, seat):
+    if s.held[seat] == 0:
         return False
     if card == DISCARD:
-        return may_discard_of(s, seat)
+        return True  # F21: one's own too, and in Brutal the modifiers that a player was given after a bust
     if s.status[seat] == BUSTED:
         return False
     if card == STEAL:
@@ -280,7 +115,7 @@ def action_mask(s, mask):
     players = s.players
     if s.phase == TURN:  # F36
         mask[ACTION_DRAW] = 1
-        mask[ACTION_STAY] = not has_card(s, mover, ZERO)  # F31
+        mask[ACTION_STAY] = not has_card(s.held[mover], ZERO)  # F31
         return
     card = s.agenda[s.depth - 1, 2]
     for distance in range(players):
@@ -290,7 +125,7 @@ def action_mask(s, mask):
             mask[base + ACTION_GIVE] = may_receive(s, seat, card)
         elif s.phase == BONUS:
             mask[base + ACTION_BONUS] = 1  # F43
-        elif may_pick_of(s, seat, mover, card):
+        elif may_pick_from(s, seat, mover, card):
             for i in range(s.void[seat], s.length[seat]):
                 mask[base + ACTION_PICK + s.cards[seat, i]] = 1
 
@@ -310,11 +145,11 @@ def push(s, task, seat, card, count):
 
 @register_jitable
 def give(s, target):
-    """The card is given. What it does is what it pushes, the last thing first."""
+    """The card is given to ``target``. What it does is what it pushes on the agenda, the last thing first."""
     s.depth -= 1
     card = s.agenda[s.depth, 2]
     if card < FIRST_ACTION:
-        append(s, target, card)  # F16
+        append_card(s, target, card)  # F16
     elif card == JUST_ONE_MORE:  # F33
         push(s, STAY_TASK, target, card, 0)
         push(s, DRAW_TASK, target, NO_QUEUE, 1)
@@ -337,10 +172,10 @@ def pick(s, seat, card):
     s.depth -= 1
     s.discard[action] += 1  # F9
     if action == DISCARD:
-        remove(s, seat, card)
+        remove_card(s, seat, card)
         s.discard[card] += 1
     elif action == STEAL:
-        remove(s, seat, card)
+        remove_card(s, seat, card)
         receive(s, s.to_move, card)
     else:
         first = s.picked_seat
@@ -349,36 +184,17 @@ def pick(s, seat, card):
 
 
 @register_jitable
-def line_score(s, seat):
-    """F39: what the line of ``seat`` scores as it lies, without the 15."""
-    if has_card(s, seat, ZERO) and s.flipper != seat:
-        return 0  # F31, F44
-    numbers = s.numbers[seat]
-    if has_card(s, seat, HALF):
-        numbers //= 2
-    # a busted player's live line holds no numbers: its minus cards come off his 0 (F42)
-    points = numbers - s.minus[seat]
-    if points < 0 and not s.brutal:
-        return 0  # F41
-    return points
-
-
-@register_jitable
 def end_round(s):
     """F39: score, discard the lines."""
     for seat in range(s.players):
-        points = line_score(s, seat)
+        points = score_seat(s, seat)
         if s.brutal and s.bonus == seat:
-            points += 15 if s.flipper == seat else -15  # F43
+            points += BONUS_POINTS if s.flipper == seat else -BONUS_POINTS  # F43
         elif not s.brutal and s.flipper == seat:
-            points += 15
+            points += BONUS_POINTS
         s.scores[seat] = points
         s.last_status[seat] = FLIPPED if s.flipper == seat else s.status[seat]
-        for i in range(s.length[seat]):
-            s.discard[s.cards[seat, i]] += 1  # F9
-        s.void[seat] = 0
-        s.length[seat] = 0
-        empty_line(s, seat)
+        discard_line(s, seat)
     s.depth = 0
     s.deal_over = 1
 
@@ -394,7 +210,7 @@ def judge_match(s):
 
 @register_jitable
 def next_active(s, seat):
-    """The next active player clockwise after ``seat``, who comes last himself; NOBODY if there is none."""
+    """The next active player clockwise after ``seat``, who comes last; NOBODY if there is none."""
     other = seat
     for _ in range(s.players):
         other = 0 if other + 1 == s.players else other + 1
@@ -542,9 +358,5 @@ def redeal(s, seat, key):
     s.key = key
     for i in range(s.drawn):  # forgotten, so that from equal views come equal tables
         s.deck[i] = 0
-    n = s.drawn
-    for kind in range(KINDS):
-        for _ in range(s.unseen[kind]):
-            s.deck[n] = kind
-            n += 1
+    lay_out(s, s.unseen, s.drawn)
     shuffle(s.deck, s.drawn, s.deck_size, key, REDEAL)

@@ -7,8 +7,7 @@ of each of the 22 cards that can lie in a line. An index means the same with any
 
 import numpy as np
 
-from card_envs.engine.game import Option, Options
-from card_envs.engine.state import MOST_DEALS, StateField, lay_out_state
+from card_envs.engine.game import MOST_DEALS, Option, Options, StateField, lay_out_state
 
 # The cards. A number card 0 … 13 has its value as its index; below FIRST_ACTION lies all that can lie in a line.
 ZERO, SEVEN, THIRTEEN = 0, 7, 13

@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from card_envs.engine.game import Options
 from card_envs.engine.picture import PAPER, Badge, Card, CardStyle, Picture, Seat, Tone, Zone, result, seats_in_words
 from card_envs.games.deck import name_counts
-from card_envs.games.flip7.rules import append, line_score
+from card_envs.games.flip7.lines import score_line, sum_line, sum_minus
 from card_envs.games.flip7.state import (
     ACTIVE, BONUS, BONUS_TASK, BUSTED, CARDS, COPIES, DEAL_TASK, DECK_SIZE, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED,
     FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NOBODY, NO_QUEUE, OVER, PICK, PICK_TASK, QUEUE_TASK,
-    ROUND_END_TASK, STATE, STATUS, STAYED, STAY_TASK, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+    ROUND_END_TASK, STATUS, STAYED, STAY_TASK, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 
@@ -110,12 +108,11 @@ def _check_lines(s: Any) -> str | None:
         if s.void[seat] > s.length[seat]:
             return f"the line of seat {seat} is shorter than its void"
         line = [s.cards[seat, i] for i in range(s.void[seat], s.length[seat])]
-        numbers = sum({14: 13, 15: 7}.get(card, card) for card in line if card < FIRST_MODIFIER)
-        minus = sum(2 * (card - FIRST_MODIFIER + 1) for card in line if FIRST_MODIFIER <= card < HALF)
-        if (s.held[seat], s.numbers[seat], s.minus[seat]) != (sum(1 << card for card in set(line)), numbers, minus):
-            return f"the sums of the line of seat {seat} are wrong"
         if len(set(line)) != len(line):
             return f"the line of seat {seat} holds a card twice"
+        held = sum(1 << card for card in line)
+        if (s.held[seat], s.numbers[seat], s.minus[seat]) != (held, sum_line(held), sum_minus(held)):
+            return f"the sums of the line of seat {seat} are wrong"
     return None
 
 
@@ -227,13 +224,10 @@ def _seat(state: dict[str, Any], seat: int) -> Seat:
 
 
 def _score(state: dict[str, Any], seat: int) -> int:
-    """What the line scores as it lies, without the 15: the rules say it, of a record that holds this line alone."""
-    line: Any = STATE.zeros(1).view(np.recarray)[0]
-    line.brutal = state["options"]["brutal"]
-    line.flipper = 0 if state["phase"] == "bonus" and state["to_move"] == seat else NOBODY
-    for name in state["lines"][seat]:
-        append(line, 0, CARDS.index(name))
-    return int(line_score(line, 0))
+    """What the line scores as it lies, without the 15."""
+    flips = state["phase"] == "bonus" and state["to_move"] == seat
+    held = sum(1 << CARDS.index(name) for name in state["lines"][seat])
+    return int(score_line(held, flips, state["options"]["brutal"]))
 
 
 def _zones(state: dict[str, Any]) -> list[Zone]:

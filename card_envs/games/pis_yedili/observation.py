@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.observation import FieldSpec, locate_fields
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.random import popcount
 from card_envs.games.deck import DECK_SIZE, NO_CARD, ONE
 from card_envs.games.pis_yedili.state import NO_SUIT, OVER

@@ -3,9 +3,8 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.deals import DECIDED, GOES_ON
+from card_envs.engine.game import DECIDED, GOES_ON, NOBODY
 from card_envs.engine.random import REDEAL, popcount, shuffle
-from card_envs.engine.state import NOBODY
 from card_envs.games.deck import (
     ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL_DECK, IN_SUIT, JACK, KING, NO_CARD, ONE, QUEEN, RANK, SEVEN, TEN, bit,
     build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,

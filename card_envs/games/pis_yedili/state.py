@@ -6,9 +6,7 @@ The actions, one index for each string: ``play`` each of the 52 cards 0 … 51 (
 
 import numpy as np
 
-from card_envs.engine.actions import index_actions
-from card_envs.engine.game import Option, Options
-from card_envs.engine.state import MOST_DEALS, NOBODY, StateField, lay_out_state
+from card_envs.engine.game import MOST_DEALS, NOBODY, Option, Options, StateField, index_actions, lay_out_state
 from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD, SUITS
 
 LEAD, TURN, DRAWN, SEVENS, SUIT_PHASE, ACE_PHASE, OVER = range(7)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from card_envs.engine.game import Options
+from card_envs.engine.game import NOBODY, Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
-from card_envs.engine.state import NOBODY
 from card_envs.games.deck import (
     CARDS, DECK_SIZE, IN_SUIT, JACK, NO_CARD, SEVEN, SUITS, draw_face, draw_row, name_cards, of_rank,
 )  # fmt: skip

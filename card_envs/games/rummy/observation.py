@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.observation import FieldSpec, locate_fields
+from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.random import popcount
 from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, ONE, bit
 from card_envs.games.melds import HIGH_ACE

@@ -3,7 +3,7 @@
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON
+from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, popcount, shuffle
 from card_envs.games.deck import (
     ACE, ACES, DECK_SIZE, EMPTY, FULL_DECK, IN_SUIT, NO_CARD, NUMBERS, TENS, bit, build_deck, collect_stock, deal_hands,

@@ -7,9 +7,7 @@ The actions, one index for each string: ``draw`` 0, ``end`` 1, ``take`` each car
 
 import numpy as np
 
-from card_envs.engine.game import Option, OptionValue
-from card_envs.engine.actions import index_actions
-from card_envs.engine.state import MOST_DEALS, StateField, lay_out_state
+from card_envs.engine.game import MOST_DEALS, Option, OptionValue, StateField, index_actions, lay_out_state
 from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD
 from card_envs.games.melds import HIGH_ACE, RUN_NAMES, SET_NAMES, SETS
 

@@ -1,0 +1,386 @@
+"""A benchmark from its arguments to its report, which a later run can continue."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from card_envs.arena import statistics
+from card_envs.arena.boards import derive_list_seed
+from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
+from card_envs.arena.shard import Shard, Task, merge_shards
+from card_envs.arena.tournament import (
+    Progress,
+    Roster,
+    Tournament,
+    Workers,
+    find_irreproducible,
+    list_fixed_tasks,
+    play_until_sure,
+)
+from card_envs.arena.workers import Threads
+from card_envs.engine.game import Game, OptionValue, unknown
+from card_envs.engine.measures import load_measures
+from card_envs.games import load_game
+
+SCHEMA = "card_envs.benchmark/2"
+MATCHES = 2_000  # of each line-up
+MOST_BOARDS = 100_000  # of a sequential test
+LIBRARIES = ("card-envs", "numpy", "scipy", "numba", "choix")
+
+
+@dataclass
+class Benchmark:
+    """A benchmark: its settings, checked by :meth:`create`, and the tournament that it plays.
+
+    Attributes:
+        tournament: the players and all that was played.
+        board_list, seed: name and seed of the board list.
+        options: the game's options without the number of players.
+        matches: of each line-up; ``None`` for the default.
+        until_sure, baseline, edge: whether a sequential test ends the matches, and of what.
+        gate: a player and the baseline that it must beat.
+        panel: the panel that is played, if any.
+        seconds, played: how long this process has played, and how many matches.
+        interrupted: whether Ctrl-C has ended it.
+        resumed: whether it continues an earlier report.
+        sequential: whether some boards come from a run that a sequential test ended.
+        irreproducible: players that do not play a board again as before.
+        other_shards, other_players: the parts of a continued report that this benchmark does not need but keeps.
+    """
+
+    tournament: Tournament
+    board_list: str
+    seed: int
+    options: dict[str, OptionValue]
+    matches: int | None
+    until_sure: bool
+    baseline: str | None
+    edge: float
+    gate: tuple[str, str] | None
+    panel: Mapping[str, Any] | None = None
+    seconds: float = 0.0
+    played: int = 0
+    interrupted: bool = False
+    resumed: bool = False
+    sequential: bool = False
+    irreproducible: list[str] = field(default_factory=list)
+    other_shards: list[dict[str, Any]] = field(default_factory=list)
+    other_players: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def create(
+        cls,
+        game: str | Game,
+        players: Sequence[str] | Mapping[str, Any],
+        *,
+        tables: int | Sequence[int] | None = None,
+        matches: int | None = None,
+        until_sure: bool = False,
+        baseline: str | None = None,
+        edge: float = statistics.EDGE,
+        gate: str | None = None,
+        board_list: str = "report",
+        seed: int = 0,
+        panel: Mapping[str, Any] | None = None,
+        **options: OptionValue,
+    ) -> Benchmark:
+        """Check the arguments, which are those of :func:`run_benchmark`."""
+        game = load_game(game) if isinstance(game, str) else game
+        names = [name.strip() for name in players]
+        specs: Mapping[str, Any] = players if isinstance(players, Mapping) else dict.fromkeys(names, "")
+        if len(specs) < len(names):
+            raise ValueError(f"player {next(name for name in names if names.count(name) > 1)!r} is named twice")
+        if len(specs) < 2:
+            raise ValueError(f"players: at least two must be named, {len(specs)} given")
+        roster = Roster({name: specs[name] or name for name in specs}, game)
+        if isinstance(tables, int):
+            tables = [tables]
+        sizes = sorted(set(tables or [int(game.resolve(options)["players"])]))
+        resolved = {n: game.resolve({**options, "players": n}) for n in sizes}
+        for table_options in resolved.values():
+            roster.make_players(roster, table_options)
+        if matches is not None:
+            check_matches(matches, sizes[-1])
+        if not 0 < edge < 1:
+            raise ValueError(f"edge = {edge!r}: allowed is a share of the wins between 0 and 1, such as .02")
+        if baseline is not None and baseline not in specs:
+            raise unknown("baseline", baseline, roster)
+        if until_sure and baseline is None:
+            baseline = next((name for name in ("random", game.default_opponent) if name in specs), None)
+            if baseline is None:
+                raise ValueError("until_sure: name a baseline among the players")
+        if gate is not None and until_sure:
+            raise ValueError("gate: it needs a fixed number of matches and does not go with until_sure")
+        return cls(
+            Tournament(roster, resolved, derive_list_seed(board_list, seed)),
+            board_list,
+            int(seed),
+            {name: value for name, value in resolved[sizes[0]].items() if name != "players"},
+            None if matches is None else int(matches),
+            until_sure,
+            baseline,
+            edge,
+            None if gate is None else parse_gate(gate, list(roster)),
+            panel,
+        )
+
+    @property
+    def boards(self) -> dict[int, int]:
+        """The number of boards of every line-up, by number of players; with ``until_sure`` the largest possible number."""
+        if self.matches is None and self.until_sure:
+            return dict.fromkeys(self.tournament.tables, MOST_BOARDS)
+        return {n: -(-(self.matches or MATCHES) // n) for n in self.tournament.tables}
+
+    def list_tasks(self) -> list[Task]:
+        """Return what is left to be played for a fixed number of matches."""
+        return list_fixed_tasks(self.tournament, self.boards)
+
+    def play(self, workers: Workers, progress: Progress = lambda matches: None) -> None:
+        """Play what is left to be played; Ctrl-C ends it early.
+
+        Args:
+            workers: who plays.
+            progress: is called with the number of matches after each shard.
+        """
+        if isinstance(workers, Threads):
+            workers.warm_up(self.tournament)
+        start = perf_counter()
+
+        def count(matches: int) -> None:
+            self.played += matches
+            progress(matches)
+
+        try:
+            if self.until_sure:
+                play_until_sure(self.tournament, str(self.baseline), workers, count, edge=self.edge, most=self.boards)
+            else:
+                self.tournament.play(self.list_tasks(), workers, count)
+            if self.played:
+                self.irreproducible = find_irreproducible(self.tournament)
+        except KeyboardInterrupt:
+            self.interrupted = True
+        finally:
+            self.seconds += perf_counter() - start
+
+    # ---- the report
+
+    def make_report(self, command: str | None = None) -> dict[str, Any]:
+        """Return the whole report, JSON-able.
+
+        Args:
+            command: the command line that is noted in it; by default that of this process.
+        """
+        results, boards = self._make_results(), self._pack_boards()
+        return {
+            "schema": SCHEMA,
+            "header": {
+                "command": command or shlex.join(sys.argv),
+                "versions": {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()},
+                "interrupted": self.interrupted,
+                "resumed": self.resumed,
+                "irreproducible": self.irreproducible,
+            },
+            "results": results,
+            "results_sha256": hash_json(results),
+            "timing": {
+                "seconds": round(self.seconds, 3),
+                "matches": self.played,
+                "matches_per_second": round(self.played / self.seconds, 1) if self.seconds else None,
+                "ms_per_decision": self._measure_speeds(),
+            },
+            "machine": {
+                "processor": platform.machine(),
+                "cores": os.cpu_count(),
+                "system": platform.system(),
+                "python": platform.python_implementation(),
+            },
+            "boards": boards,
+            "boards_sha256": hash_json(boards),
+        }
+
+    def _make_results(self) -> dict[str, Any]:
+        return make_results(
+            self.tournament,
+            board_list=self.board_list,
+            list_seed=self.seed,
+            options=self.options,
+            version=version("card-envs"),
+            baseline=self.baseline,
+            edge=self.edge,
+            until_sure=self.until_sure,
+            sequential=self.sequential and not self.until_sure,
+            gate=self.gate,
+            panel=self.panel,
+        )
+
+    def _measure_speeds(self) -> dict[str, dict[str, float | None]]:
+        """Return milliseconds per decision of what this process has played, by number of players and name."""
+        spent: dict[str, dict[str, list[float]]] = {}
+        for (n, lineup), by in self.tournament.shards.items():
+            for shard in by.values():
+                for name, seconds, timed in zip(sorted(set(lineup)), shard.seconds, shard.timed, strict=True):
+                    sums = spent.setdefault(str(n), {}).setdefault(name, [0.0, 0])
+                    sums[0] += float(seconds)
+                    sums[1] += int(timed)
+        return {
+            n: {name: round(1000 * s / d, 6) if d else None for name, (s, d) in sorted(by.items())}
+            for n, by in sorted(spent.items())
+        }
+
+    def _pack_boards(self) -> dict[str, Any]:
+        """Return all boards as the report stores them, with what they depend on."""
+        identity = self._identify()
+        packed = [
+            {"players": n, "lineup": list(lineup), "shards": [shard.to_json() for _, shard in sorted(by.items())]}
+            for (n, lineup), by in sorted(self.tournament.shards.items())
+            if by
+        ]
+        return identity | {
+            "players": self.other_players | identity["players"],
+            "sequential": self.sequential or self.until_sure,
+            "shards": sorted([*packed, *self.other_shards], key=lambda entry: (entry["players"], entry["lineup"])),
+        }
+
+    def _identify(self) -> dict[str, Any]:
+        """Return what must agree if boards are to be continued."""
+        game = self.tournament.game
+        specs = self.tournament.roster.specs
+        return {
+            "game": game.id,
+            "package": version("card-envs"),
+            "options": self.options,
+            "board_list": self.board_list,
+            "seed": self.seed,
+            "players": {
+                name: {"spec": spec if isinstance(spec, str) else None, "sha256": identify_player(spec, game)["sha256"]}
+                for name, spec in specs.items()
+            },
+        }
+
+    # ---- going on
+
+    def resume(self, report: Mapping[str, Any], source: str = "the report") -> None:
+        """Take over the boards of an earlier report of the same game, options, board list and package.
+
+        Boards of other players or table sizes are kept for the new report as they are.
+
+        Args:
+            report: the earlier report.
+            source: what error messages call it.
+
+        Raises:
+            ValueError: Something differs or is damaged; the message names the first such thing.
+        """
+        if report.get("schema") != SCHEMA:
+            raise ValueError(f"{source}: its schema is {report.get('schema')!r}, this package reads {SCHEMA!r}")
+        try:
+            boards = dict(report["boards"])
+            entries = [(int(e["players"]), tuple(map(str, e["lineup"])), list(e["shards"])) for e in boards["shards"]]
+            theirs = dict(boards["players"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{source}: it has no boards to continue from ({error!r})") from None
+        if hash_json(boards) != report.get("boards_sha256"):
+            raise ValueError(f"{source}: its boards are damaged, their SHA-256 does not match")
+        if boards["sequential"] and self.gate:
+            raise ValueError(f"{source}: it was played until sure, but a gate needs a fixed number of matches")
+        self.resumed, self.sequential = True, bool(boards["sequential"])
+        mine = self._identify()
+        for key in ("game", "package", "options", "board_list", "seed"):
+            if boards.get(key) != mine[key]:
+                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine[key]!r}")
+        for name, player in mine["players"].items():
+            if theirs.get(name, player) != player:
+                raise ValueError(f"{source}: {name} was another player or another file then: {theirs[name]}")
+        for n, lineup, shards in entries:
+            if n not in self.tournament.tables or not set(lineup) <= set(self.tournament.roster):
+                self.other_shards.append({"players": n, "lineup": list(lineup), "shards": shards})
+                self.other_players |= {name: theirs.get(name) for name in lineup}
+            else:
+                self.tournament.shards[n, lineup] = self._read_shards(n, lineup, shards, source)
+
+    def _read_shards(self, n: int, lineup: tuple[str, ...], shards: list[Any], source: str) -> dict[int, Shard]:
+        counts = len(load_measures(self.tournament.game).names)
+        read = sorted((Shard.from_json(data, len(set(lineup)), counts) for data in shards), key=lambda s: s.first)
+        if any(one.end > other.first for one, other in pairwise(read)):
+            raise ValueError(f"{source}: it has a board of {', '.join(lineup)} twice")
+        if self.gate and read and read[-1].end > self.boards[n]:
+            raise ValueError(f"{source}: it has {read[-1].end * n} matches; for a gate, set that number with matches")
+        return merge_shards({shard.first: shard for shard in read})
+
+
+def check_matches(matches: object, players: int) -> int:
+    """Return the number of matches as an int.
+
+    Raises:
+        ValueError: It is not a whole number, or too small for two boards of this many players.
+    """
+    if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= players:
+        raise ValueError(f"matches = {matches!r}: allowed is a whole number from {players + 1} (2 boards of {players})")
+    return int(matches)
+
+
+def run_benchmark(
+    game: str | Game,
+    players: Sequence[str] | Mapping[str, Any],
+    *,
+    threads: int = 1,
+    workers: Callable[[Roster], Workers] | None = None,
+    progress: Progress = lambda matches: None,
+    **arguments: Any,
+) -> dict[str, Any]:
+    """Find out which of several players is better.
+
+    Every line-up plays the same boards: one player among the others of each kind, both ways, and free for all.
+
+    Args:
+        game: a game or its name.
+        players: specs, or specs and players by name.
+        threads: the number of threads that play; the results do not depend on it.
+        workers: makes whoever plays instead of threads, such as :class:`card_envs.arena.workers.RayCluster`.
+        progress: is called with the number of matches after each shard.
+        **arguments: ``tables`` (numbers of players), ``matches`` (of each line-up, rounded up to whole boards), ``until_sure``
+            (a sequential test of everybody against ``baseline`` for a difference of ``edge``, with ``matches`` as the limit),
+            ``gate`` (``"A > B"``), ``board_list`` and ``seed`` (see :func:`~card_envs.arena.boards.derive_list_seed`), and the
+            game's options.
+
+    Returns:
+        The report, JSON-able.
+
+    Raises:
+        ValueError: An argument is wrong; the message says what is allowed.
+    """
+    benchmark = Benchmark.create(game, players, **arguments)
+    roster = benchmark.tournament.roster
+    benchmark.play(workers(roster) if workers else Threads(roster, threads), progress)
+    if benchmark.interrupted:
+        raise KeyboardInterrupt
+    return benchmark.make_report()
+
+
+def read_report(file: Path) -> dict[str, Any]:
+    """Read the JSON of a report.
+
+    Raises:
+        ValueError: The file does not hold a JSON object.
+        OSError: The file cannot be read.
+    """
+    try:
+        report = json.loads(file.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{file}: not valid JSON ({error})") from None
+    if not isinstance(report, dict):
+        raise ValueError(f"{file}: a report is a JSON object, not {type(report).__name__}")
+    return report

@@ -1,0 +1,245 @@
+"""A tournament: players, the tables they meet at, everything played so far, and what is still to be played."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from card_envs.arena.boards import Lineup, list_lineups, list_pairings
+from card_envs.arena.shard import (
+    PER_BOARD,
+    Shard,
+    Task,
+    choose_shard_size,
+    count_win_units,
+    limit_blas,
+    merge_shards,
+    play_shard,
+)
+from card_envs.arena.statistics import MIN_BOARDS, Floats, run_sequential_test
+from card_envs.engine.game import Game, OptionValue
+from card_envs.players import Player, resolve
+from card_envs.players.player import is_compiled
+
+Progress = Callable[[int], None]  # is called with the number of matches that were just played
+
+
+class Workers(Protocol):
+    """Whoever plays shards. They may return them in any order."""
+
+    def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
+        """Play the tasks and yield each with its shard."""
+        ...
+
+
+class Roster:
+    """The players of a tournament by name. Each thread has its own players, made from their specs.
+
+    Args:
+        specs: specs or players by name.
+        game: what they play.
+    """
+
+    def __init__(self, specs: Mapping[str, str | Player], game: Game) -> None:
+        self.specs = {name: specs[name] for name in sorted(specs)}
+        self.game = game
+        self._local = threading.local()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.specs)
+
+    def __len__(self) -> int:
+        return len(self.specs)
+
+    def make_players(self, names: Iterable[str], options: Mapping[str, OptionValue]) -> dict[str, Player]:
+        """Return players by name, checked for a table with these options; each is made once per thread and table."""
+        made: dict[Any, Player] = self._local.__dict__.setdefault("made", {})
+        players = {}
+        for name in names:
+            key = (name, tuple(options.items()))
+            if key not in made:
+                made[key] = resolve(self.specs[name], self.game, options)
+            players[name] = made[key]
+        return players
+
+
+@dataclass
+class Tournament:
+    """Players, the tables they meet at, and everything played so far.
+
+    Attributes:
+        roster: the players.
+        tables: all options of each table, by number of players.
+        seed: the seed of the boards, from :func:`~card_envs.arena.boards.derive_list_seed`.
+        shards: by (number of players, line-up), by first board.
+    """
+
+    roster: Roster
+    tables: Mapping[int, Mapping[str, Any]]
+    seed: int
+    shards: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
+
+    @property
+    def game(self) -> Game:
+        return self.roster.game
+
+    def list_tasks(self, n: int, lineup: Lineup, boards: range) -> Iterator[Task]:
+        """Yield the shards that cover those of these boards that have not been played."""
+        options = self.tables[n]
+        size = choose_shard_size(self.roster.make_players(lineup, options).values())
+        known = sorted(self.shards.get((n, lineup), {}).items())
+        start = boards.start
+        for first, end in [*((first, shard.end) for first, shard in known), (boards.stop, boards.stop)]:
+            for at in range(start, min(first, boards.stop), size):
+                yield Task(self.game, options, lineup, self.seed, at, min(size, first - at, boards.stop - at))
+            start = max(start, end)
+
+    def play(self, tasks: Iterable[Task], workers: Workers, progress: Progress) -> None:
+        """Play these tasks. What was played before an interruption is kept."""
+        played: dict[tuple[int, Lineup], dict[int, Shard]] = {}
+        try:
+            for task, shard in workers.run(tasks):
+                played.setdefault((len(task.lineup), task.lineup), {})[task.first] = shard
+                progress(task.matches)
+        finally:
+            for key, shards in played.items():
+                self.shards[key] = merge_shards(self.shards.get(key, {}) | shards)
+
+    def select_shards(self, n: int, lineup: Lineup) -> list[Shard]:
+        """Return the shards of a line-up in the order of their boards."""
+        return [shard for _, shard in sorted(self.shards.get((n, lineup), {}).items())]
+
+    def share_alone(self, n: int, lineup: Lineup) -> tuple[NDArray[np.int64], Floats]:
+        """Return the boards played by a pairing and, on each, the mean share of the wins of its first player, who is alone."""
+        shards = self.select_shards(n, lineup)
+        if not shards:
+            return np.empty(0, np.int64), np.empty(0)
+        alone = sorted(set(lineup)).index(lineup[0])
+        boards = np.concatenate([np.arange(s.first, s.end) for s in shards])
+        return boards, np.concatenate([s.shares[:, alone] for s in shards]) / (count_win_units(n) * n)
+
+    def score_pair(self, n: int, a: str, b: str) -> Floats:
+        """Return the board scores of A against B, float64 [boards]: by how much A's share of the wins exceeds a fair share.
+
+        With more than two players this is the mean of A's surplus as one among B and of B's deficit as one among A, so that the
+        score of B against A is the negative of it.
+        """
+        among = {lineup: self.share_alone(n, lineup) for lineup in list_pairings(a, b, n)}
+        common = set.intersection(*(set(boards) for boards, _ in among.values()))
+        scores = np.zeros(len(common))
+        for lineup, (boards, share) in among.items():
+            score = share[np.isin(boards, list(common))] - 1.0 / n
+            scores += score if lineup[0] == a else -score
+        return scores / len(among)
+
+    def compare_places(self, n: int, a: str, b: str) -> Floats:
+        """Return, for each board, the share of A's and B's encounters in which A is placed ahead, less one half."""
+        lineups = list_pairings(a, b, n)
+        names = sorted((a, b))
+        i, j = names.index(a), names.index(b)
+        by_board = [
+            {s.first + k: float(wins) for s in self.select_shards(n, lineup) for k, wins in enumerate(s.pairs[:, i, j])}
+            for lineup in lineups
+        ]
+        common = sorted(set.intersection(*map(set, by_board)))
+        total = np.array([[wins[board] for board in common] for wins in by_board]).sum(axis=0)
+        most = 2 * n * (n - 1) * len(lineups)
+        share: Floats = total / most - 0.5
+        return share
+
+
+# ---- a fixed number of boards
+
+
+def list_fixed_tasks(tournament: Tournament, boards: Mapping[int, int]) -> list[Task]:
+    """Return what is left to be played for this many boards of every line-up, by number of players.
+
+    Early boards come first, so that an interrupted tournament has played about equally much of all line-ups.
+    """
+    tasks = [
+        task
+        for n in tournament.tables
+        for lineup in list_lineups(list(tournament.roster), n)
+        for task in tournament.list_tasks(n, lineup, range(boards[n]))
+    ]
+    return sorted(tasks, key=lambda task: task.first)  # the sort is stable
+
+
+# ---- a sequential test
+
+
+def play_until_sure(
+    tournament: Tournament, baseline: str, workers: Workers, progress: Progress, *, edge: float, most: Mapping[int, int]
+) -> None:
+    """Play everybody against the baseline until the sequential test of each is decided or ``most`` boards are played.
+
+    Args:
+        tournament: what is played, and where the shards go.
+        baseline: the name of the player whom the others are tested against.
+        workers: who plays.
+        progress: is called with the number of matches after each shard.
+        edge: the board score to be told from 0.
+        most: the largest number of boards, by number of players.
+    """
+    while True:
+        tasks: list[Task] = []
+        for n in tournament.tables:
+            for name in tournament.roster:
+                if name != baseline and not _is_decided(tournament, n, name, baseline, edge, most[n]):
+                    tasks += _list_next_round(tournament, n, name, baseline, most[n])
+        if not tasks:
+            return
+        tournament.play(tasks, workers, progress)
+
+
+def _is_decided(tournament: Tournament, n: int, name: str, baseline: str, edge: float, most: int) -> bool:
+    """Test after whole rounds only, so that it does not matter where an earlier run broke off."""
+    played, round_size = _measure_progress(tournament, n, name, baseline)
+    scores = tournament.score_pair(n, name, baseline)[: played if played >= most else played // round_size * round_size]
+    return played >= most or run_sequential_test(scores, edge).verdict != "undecided"
+
+
+def _list_next_round(tournament: Tournament, n: int, name: str, baseline: str, most: int) -> list[Task]:
+    played, round_size = _measure_progress(tournament, n, name, baseline)
+    end = min(most, (played // round_size + 1) * round_size)
+    return [task for lineup in list_pairings(name, baseline, n) for task in tournament.list_tasks(n, lineup, range(end))]
+
+
+def _measure_progress(tournament: Tournament, n: int, name: str, baseline: str) -> tuple[int, int]:
+    """Return the number of boards played without a gap in all line-ups of the pair, and the number of boards in a round."""
+    lineups = list_pairings(name, baseline, n)
+    size = choose_shard_size(tournament.roster.make_players(lineups[0], tournament.tables[n]).values())
+    first = [tournament.shards.get((n, lineup), {}).get(0) for lineup in lineups]  # shards are merged
+    played = min(0 if shard is None else shard.end for shard in first)
+    return played, -(-MIN_BOARDS // size) * size
+
+
+# ---- reproducibility
+
+
+def find_irreproducible(tournament: Tournament) -> list[str]:
+    """Return the players that, made anew, play a board in another way than before: they depend on more than row and key.
+
+    One board of each player is replayed. Compiled players need no check, and objects made elsewhere cannot be made anew.
+    """
+    irreproducible, tried = [], set()
+    for (n, lineup), shards in sorted(tournament.shards.items()):
+        doubtful = [
+            name
+            for name, player in tournament.roster.make_players(lineup, tournament.tables[n]).items()
+            if not is_compiled(player) and isinstance(tournament.roster.specs[name], str) and name not in tried
+        ]
+        if 0 not in shards or len(doubtful) != 1:  # with one doubtful player it is clear who is to blame
+            continue
+        tried.add(doubtful[0])
+        players = Roster(tournament.roster.specs, tournament.game).make_players(lineup, tournament.tables[n])
+        with limit_blas():
+            again = play_shard(Task(tournament.game, tournament.tables[n], lineup, tournament.seed, 0, 1), players)
+        if any((getattr(again, name)[0] != getattr(shards[0], name)[0]).any() for name in PER_BOARD):
+            irreproducible.append(doubtful[0])
+    return irreproducible

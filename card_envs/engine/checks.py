@@ -1,0 +1,67 @@
+"""Checks of arguments: each returns the checked value, or raises ``ValueError`` that names what is allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from card_envs.engine.game import unknown
+
+LARGEST = 2**63 - 1
+
+
+def check_choice(what: str, value: object, known: Sequence[str]) -> str:
+    """Return ``value`` if it is one of the ``known`` words."""
+    if value not in known:
+        raise unknown(what, value, known)
+    return cast(str, value)
+
+
+def check_count(what: str, value: object) -> int:
+    """Return ``value`` as an int if it is a whole number of at least 1."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"{what} = {value!r}: allowed is a whole number from 1")
+    return int(value)
+
+
+def check_seat(seat: object, players: int) -> int:
+    """Return ``seat`` as an int if there is such a seat at the table."""
+    if not isinstance(seat, int | np.integer) or isinstance(seat, bool) or not 0 <= seat < players:
+        raise ValueError(f"seat = {seat!r}: allowed are 0 … {players - 1}")
+    return int(seat)
+
+
+def check_seats(seats: ArrayLike, size: int, players: int) -> NDArray[np.int64]:
+    """Return a seat for every row, int64 [size]; ``seats`` is one integer for all rows or an integer array [size]."""
+    array = np.asarray(seats)
+    array = check_integers(np.full(size, array) if array.ndim == 0 else array, size, "seats")
+    if (array < 0).any() or (array >= players).any():
+        raise ValueError(f"seats: allowed are 0 … {players - 1}")
+    return array
+
+
+def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return row numbers as int64 [n], n at least 1; a row may be named more than once."""
+    array = np.asarray(rows)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
+        raise ValueError("indices: a non-empty list of row numbers is expected")
+    if array.min() < 0 or array.max() >= size:
+        raise ValueError(f"indices: rows are 0 … {size - 1}")
+    return array.astype(np.int64, copy=False)
+
+
+def check_integers(values: ArrayLike, size: int, what: str) -> NDArray[np.int64]:
+    """Return ``values`` as int64 [size]; the error names the row that holds a NaN or a number beyond 63 bits."""
+    array = np.asarray(values)
+    if array.shape != (size,):
+        raise ValueError(f"{what}: expected an integer array of shape ({size},), got shape {array.shape}")
+    if array.dtype.kind not in "iu":
+        bad = ~np.isfinite(array) if array.dtype.kind == "f" else np.zeros(size, bool)
+        where = f" ({array[np.argmax(bad)]} in row {int(np.argmax(bad))})" if bad.any() else ""
+        raise ValueError(f"{what}: expected integers, got {array.dtype}{where}")
+    if array.dtype == np.uint64 and (array > np.uint64(LARGEST)).any():
+        raise ValueError(f"{what}: row {int(np.argmax(array > np.uint64(LARGEST)))} is over 2**63 - 1")
+    return array.astype(np.int64, copy=False)

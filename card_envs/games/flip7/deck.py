@@ -1,0 +1,86 @@
+"""The deck of Flip 7 and its discard pile: how they are shuffled, and where the next card comes from."""
+
+from numba.extending import register_jitable
+
+from card_envs.engine.random import shuffle
+from card_envs.games.deck import complete_deck, list_cards
+from card_envs.games.flip7.state import COPIES, FIRST_MODIFIER, KINDS
+
+FULL_DECK = list_cards(COPIES)
+
+
+@register_jitable
+def lay_out(s, counts, first):
+    """Lay ``counts[kind]`` cards of each kind into the deck, from place ``first`` on, and return where they end."""
+    end = first
+    for kind in range(KINDS):
+        for _ in range(counts[kind]):
+            s.deck[end] = kind
+            end += 1
+    return end
+
+
+@register_jitable
+def shuffle_deck(s, first, end):
+    """Begin a new deck of ``end`` cards; those from place ``first`` on are shuffled."""
+    shuffle(s.deck, first, end, s.key, s.shuffles)
+    s.shuffles += 1
+    s.drawn = 0
+    s.deck_size = end
+
+
+@register_jitable
+def build_deck(s):
+    """F1: the full deck, shuffled under the cards of a given order."""
+    for kind in range(KINDS):
+        s.unseen[kind] = COPIES[kind]
+    shuffle_deck(s, s.ordered, complete_deck(s.deck, s.ordered, FULL_DECK))
+
+
+@register_jitable
+def reshuffle(s):
+    """F7: the discard pile becomes the new deck."""
+    end = lay_out(s, s.discard, 0)
+    for kind in range(KINDS):
+        s.unseen[kind] = s.discard[kind]
+        s.discard[kind] = 0
+    shuffle_deck(s, 0, end)
+
+
+@register_jitable
+def draw_card(s):
+    """Take the next card off the deck."""
+    if s.drawn == s.deck_size:  # F7: when the next card is needed, not when the last one leaves
+        reshuffle(s)
+    card = s.deck[s.drawn]
+    s.drawn += 1
+    s.unseen[card] -= 1
+    return card
+
+
+# ---- the next card
+
+
+@register_jitable
+def count_next(s, kind):
+    """How many cards of ``kind`` there are where the next card is drawn from: the deck or, once empty, the discard pile."""
+    return s.unseen[kind] if s.drawn < s.deck_size else s.discard[kind]  # F7
+
+
+@register_jitable
+def count_cards(s):
+    """How many cards the next one is drawn from."""
+    cards = s.deck_size - s.drawn
+    if cards == 0:
+        for kind in range(KINDS):
+            cards += s.discard[kind]
+    return cards
+
+
+@register_jitable
+def count_numbers(s):
+    """How many number cards the next card is drawn from."""
+    numbers = 0
+    for kind in range(FIRST_MODIFIER):
+        numbers += count_next(s, kind)
+    return numbers
