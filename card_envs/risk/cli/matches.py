@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from card_envs.console import Json, read_record
+from card_envs.console import Json, read_json
 from card_envs.risk.cli.options import Csv, Others, Seats, Seed, Unit
 from card_envs.risk.cli.output import emit
 from card_envs.risk.loss import review
@@ -23,7 +23,7 @@ def show_review(
 ) -> None:
     """What each choice between drawing and staying in a recorded match gave away, the worst first."""
     try:
-        decisions = review(read_record(record), unit)
+        decisions = review(read_json(record, "record"), unit)
     except ValueError as error:
         raise ValueError(f"{record}: {error}") from None
     seats = sorted({decision.seat for decision in decisions})

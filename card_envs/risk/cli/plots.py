@@ -40,7 +40,7 @@ def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, flo
     Args:
         points: The frontier.
         others: Dots beside it, by name: ``(x, mean)``.
-        alpha: x is CVaR_alpha instead of P(bust).
+        alpha: X is CVaR_alpha instead of P(bust).
     """
     figure, axes = _make_axes()
     x = [100 * p.bust if alpha is None else p.distribution.cvar(alpha) for p in points]

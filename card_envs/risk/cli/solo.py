@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import card_envs
-from card_envs.console import Json, print_json, read_record
+from card_envs.console import Json, print_json, read_json
 from card_envs.risk.cli.options import Csv, Gone, ModelName, Others, Out, Plot, Real, Rounds, Seed, Target, UseCache
 from card_envs.risk.cli.output import describe_real_table, draw_picture, emit, format_cell, play_columns, show_progress
 from card_envs.risk.frontier import tabulate_reach
@@ -86,7 +86,7 @@ def show_odds(
 
 def _list_seats(record: Path, at: int | None) -> list[dict[str, Any]]:
     """The odds of every seat of a recorded table, after ``at`` of its actions."""
-    played = read_record(record)
+    played = read_json(record, "record")
     actions = played.get("actions")
     if at is not None and isinstance(actions, list):
         if not 0 <= at <= len(actions):
