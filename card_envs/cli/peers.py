@@ -32,9 +32,9 @@ def _play(state: Any, observe: bool) -> int:
     return decisions
 
 
-def _deal_crazy_eights(pyspiel: Any, players: int) -> Any:
-    """Return a match of OpenSpiel's Crazy Eights at its first decision."""
-    state = pyspiel.load_game(f"crazy_eights(players={players})").new_initial_state()
+def _deal(game: Any) -> Any:
+    """Return a match of OpenSpiel at its first decision."""
+    state = game.new_initial_state()
     while state.is_chance_node():
         state.apply_action(random.choice(state.legal_actions()))
     return state
@@ -42,12 +42,12 @@ def _deal_crazy_eights(pyspiel: Any, players: int) -> Any:
 
 def prepare_crazy_eights_loop(players: int) -> Portion:
     """Measure a Python loop over decisions, with legal actions and the observation tensor. The deal is outside the clock."""
-    pyspiel = import_module("pyspiel")
+    game = import_module("pyspiel").load_game(f"crazy_eights(players={players})")
 
     def portion() -> tuple[int, float]:
         decisions, seconds = 0, 0.0
         while decisions < PORTION:
-            state = _deal_crazy_eights(pyspiel, players)
+            state = _deal(game)
             start = perf_counter()
             decisions += _play(state, observe=True)
             seconds += perf_counter() - start
@@ -62,11 +62,11 @@ def prepare_crazy_eights_playouts(players: int) -> Portion:
     The search does not count decisions, so their mean number comes from playouts of the same deal in Python.
     """
     pyspiel = import_module("pyspiel")
-    deal = _deal_crazy_eights(pyspiel, players)
+    game = pyspiel.load_game(f"crazy_eights(players={players})")
+    deal = _deal(game)
     sample, matches = 400, 200
     mean = sum(_play(deal.clone(), observe=False) for _ in range(sample)) / sample
-    evaluator = pyspiel.RandomRolloutEvaluator(matches, 1)
-    bot = pyspiel.MCTSBot(deal.get_game(), evaluator, 1.0, 1, 10, False, 1, False)
+    bot = pyspiel.MCTSBot(game, pyspiel.RandomRolloutEvaluator(matches, 1), 1.0, 1, 10, False, 1, False)
 
     def portion() -> tuple[int, float]:
         start = perf_counter()
