@@ -1,4 +1,4 @@
-"""Records: a match so far as JSON-able values, checked when they are read."""
+"""Records: a match so far as JSON-able values, which are checked when they are read."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from card_envs.engine.messages import shorten
 from card_envs.engine.rows import from_bytes, open_row
 from card_envs.engine.validation import find_fault
 
-FORMAT = 1  # of the record; the version of a game is in its id
-MOST_DECISIONS = 2**53  # in a match that a record begins with: more cannot be written in JSON exactly, and none has as many
+FORMAT = 1  # the version of the format; that of the game is stored beside it
+MOST_DECISIONS = 2**53  # of a match that a record begins with: JSON cannot hold more exactly, and no match has as many
 
 
 @dataclass(frozen=True)
 class Start:
-    """The state from which a table goes on that did not begin with the deal of its identity.
+    """The state from which a match goes on if it did not begin with the deal of its identity.
 
     Attributes:
-        state: the bytes of the game's record.
-        decisions: how many decisions had been made in the match.
-        deals: the scores of the deals that were finished, per seat.
-        endings: how those deals ended, in words.
+        state: The bytes of the state.
+        decisions: How many decisions had been made in the match.
+        deals: The scores of the finished deals by seat.
+        endings: How those deals ended, in words.
     """
 
     state: bytes
@@ -42,13 +42,14 @@ class Start:
 
 @dataclass(frozen=True)
 class Record:
-    """A match so far: what :class:`~card_envs.engine.table.Table` needs to play it again.
+    """What :class:`~card_envs.engine.table.Table` needs to play a match again.
 
     Attributes:
-        game, options, identity: what was played.
-        deck: the names of the first deal's deck, next card first, or a list of such orders; ``None`` with a ``start``.
-        start: where the match goes on from, if that is not the deal of its identity.
-        actions: the actions played since, as strings.
+        game, options, identity: What was played.
+        deck: The names of the cards in the first deal's deck, next card first, or a list of such orders. ``None`` with a
+            ``start``.
+        start: The state from which the match goes on, if that is not the deal of its identity.
+        actions: The actions played since then, as strings.
     """
 
     game: Game
@@ -75,22 +76,22 @@ class Record:
         """Read a record.
 
         Args:
-            data: what :meth:`to_json` returned.
-            load_game: returns the game of a name.
+            data: What :meth:`to_json` returned.
+            load_game: Returns the game of a name.
 
         Raises:
-            ValueError: names what is wrong with the record.
+            ValueError: The message says what is wrong with the record.
         """
         if not isinstance(data, Mapping):
             raise ValueError(f"a record is a JSON object, not {type(data).__name__}")
         for key, kind in (("game", str), ("version", int), ("options", Mapping), ("identity", list), ("actions", list)):
             if not _is(data.get(key), kind):
-                raise ValueError(f"record: {key!r} is missing or is no {kind.__name__.lower()}")
+                raise ValueError(f"record: {key!r} is missing or is not of type {kind.__name__.lower()}")
         if not _is(data.get("format"), int) or data["format"] != FORMAT:
-            raise ValueError(f"record: its format is {shorten(data.get('format'))}, this package reads {FORMAT}")
+            raise ValueError(f"record: its format is {shorten(data.get('format'))}, but this package reads {FORMAT}")
         game = load_game(data["game"])
         if data["version"] != game.version:
-            raise ValueError(f"record: it is of {game.name}_v{data['version']}, this package plays {game.id}")
+            raise ValueError(f"record: it is of {game.name}_v{data['version']}, but this package plays {game.id}")
         start_key = "start" if "start" in data else "deck"
         for key in data:
             if key not in (*_KEYS, start_key):
@@ -98,9 +99,9 @@ class Record:
         options = game.resolve(data["options"])
         identity = parse_identity(tuple(data["identity"]))
         deck = data.get("deck")
-        game.deck_orders(deck)
+        game.read_deck(deck)
         if not all(isinstance(action, str) for action in data["actions"]):
-            raise ValueError("record: an action is no text")
+            raise ValueError("record: an action is not a text")
         start = _read_start(game, options, data["start"]) if "start" in data else None
         return cls(game, options, identity, deck, start, tuple(data["actions"]))
 
@@ -114,18 +115,18 @@ def _is(value: object, kind: type) -> bool:
 
 
 def _read_start(game: Game, options: Mapping[str, OptionValue], data: object) -> Start:
-    """Return a start whose state was checked: compiled code trusts what it reads, and this state may come from a stranger."""
+    """Read and check a start: compiled code trusts its state, which may come from a stranger."""
     if not isinstance(data, Mapping) or data.keys() != {"state", "decisions", "deals", "endings"}:
-        raise ValueError("record: start is no object with state, decisions, deals and endings alone")
+        raise ValueError("record: start is not an object of state, decisions, deals and endings alone")
     try:
         states = from_bytes(base64.b64decode(str(data["state"]), validate=True), game.state_dtype)
     except (binascii.Error, ValueError) as error:
-        raise ValueError(f"record: start is no state of {game.id} ({error})") from None
+        raise ValueError(f"record: start is not a state of {game.id} ({error})") from None
     if len(states) != 1:
-        raise ValueError(f"record: start holds {len(states)} states; one is expected")
+        raise ValueError(f"record: start holds {len(states)} states instead of one")
     fault = find_fault(game, options, states)
     if fault:
-        raise ValueError(f"record: start is no state of {game.id}: {fault}")
+        raise ValueError(f"record: start is not a state of {game.id}: {fault}")
     deals, decisions, endings = data["deals"], data["decisions"], data["endings"]
     if not _is(decisions, int) or not 0 <= decisions <= MOST_DECISIONS:
         raise ValueError(f"record: start needs decisions, a number from 0 to {MOST_DECISIONS}")
