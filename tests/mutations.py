@@ -49,8 +49,9 @@ def mutate(game: Game, states: States, others: States, rng: random.Random) -> St
     states = states.copy()
     changes = [_change_byte, _change_value, _change_value, _exchange_values, _take_field, _move_bit, _move_deals]
     changes += 4 * [_move_cards[game.name]]
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        rng.choice(changes)(game, states, others, rng)
+    drawn = rng.choices(changes, k=rng.choice([1, 1, 1, 2, 3]))
+    for change in sorted(drawn, key=lambda change: change is _change_byte):  # the others need sound options
+        change(game, states, others, rng)
     if game.name == "flip7" and rng.random() < 0.7:
         add_up_lines(states)
     return states
@@ -107,10 +108,9 @@ def _move_deals(game: Game, states: States, others: States, rng: random.Random) 
     finished = rng.choice([0, 1, last - 1, last, last + 1, rng.randint(0, last), 2**31 - 2])
     states["finished"] = finished
     states["deal"] = finished + (not states["over"][0])
-    states["dealer"] = (int(states["deal"][0]) - 2) % int(states["players"][0])
-    players = int(states["players"][0])
+    states["dealer"] = (int(states["deal"][0]) - 2) % max(1, int(states["players"][0]))
     low, high = game.bounds["scores"]
-    for seat in range(players):
+    for seat in range(min(int(states["players"][0]), game.players[-1])):
         scale = rng.choice([0, 1, finished])
         states["scores"][0, seat] = rng.choice([0, low, high])
         states["totals"][0, seat] = min(max(scale * rng.choice([0, 1, low, high]), -(2**31)), 2**31 - 1)
@@ -157,7 +157,7 @@ def _move_flip7_cards(game: Game, states: States, others: States, rng: random.Ra
 def add_up_lines(states: States) -> None:
     """Make the sums of Flip 7's lines and the counts of its deck those of the cards."""
     s = states[0]
-    for seat in range(s["players"]):
+    for seat in range(len(s["cards"])):
         line = s["cards"][seat, max(0, s["void"][seat]) : max(0, s["length"][seat])]
         held = sum({1 << (int(card) & 31) for card in line}) & 0x7FFFFFFF
         s["held"][seat] = held
