@@ -107,7 +107,7 @@ def test_what_it_cannot_do_is_said() -> None:
     with pytest.raises(ValueError, match="rollouts = 0: allowed is a whole number from 1"):
         FlatMonteCarlo(0)
     table = card_envs.table("flip7", seed=0)
-    with pytest.raises(ValueError, match="policy = 'exact': expected is a built-in player of flip7"):
+    with pytest.raises(ValueError, match="policy = 'exact': a built-in player of flip7 is expected"):
         FlatMonteCarlo(5, "exact").act(Decisions.at(table))
     with pytest.raises(ValueError, match="unknown player of flip7 'evv' – did you mean 'ev'"):
         FlatMonteCarlo(5, "evv").act(Decisions.at(table))

@@ -1,4 +1,4 @@
-"""A match's identity: three numbers (seed, row, match) from which all that is random in the match is drawn."""
+"""The identity of a match: three numbers (seed, row, match) that determine everything random in it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Identity = tuple[int, int, int]
 
 
 def check_seed(seed: object) -> int:
-    """Return a seed as an int; raise ``ValueError``, which says what is allowed, if it is none."""
+    """Return a seed as an int, or raise a ``ValueError`` that says what is allowed."""
     if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and 0 <= seed < 2**63:
         return int(seed)
     raise ValueError(f"seed = {seed!r}: allowed is an integer from 0 to 2**63 - 1")
@@ -31,11 +31,11 @@ def parse_identity(seed: Seed) -> Identity:
     """Return the identity that a seed stands for.
 
     Args:
-        seed: an int ``s`` stands for (s, 0, 0); a sequence of three ints is an identity; ``None`` draws a seed from the
+        seed: An int ``s`` stands for (s, 0, 0), and a sequence of three ints is an identity. ``None`` draws a seed from the
             operating system.
 
     Raises:
-        ValueError: the seed is not one of these.
+        ValueError: The seed is not one of these.
     """
     if seed is None:
         return draw_seed(), 0, 0
@@ -48,15 +48,15 @@ def parse_identity(seed: Seed) -> Identity:
 
 
 def write_identity(identity: NDArray[np.int64], seed: int | ArrayLike | None) -> None:
-    """Give every row of ``identity``, int64 [n, 3], the identity of the match that a reset deals.
+    """Write the identities of the matches that a reset deals.
 
     Args:
-        identity: overwritten; a row whose seed is negative was never seeded.
-        seed: an int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0); ``None`` goes
-            on to each row's next match, or draws a seed from the operating system if the rows were never seeded.
+        identity: The identities of the rows, int64 [n, 3], which are overwritten. A negative seed means that there is none.
+        seed: An int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0). ``None`` goes on
+            to the next match of each row, or draws a seed from the operating system if there was none before.
 
     Raises:
-        ValueError: a seed is out of range, or the array has another shape or dtype. Nothing has changed.
+        ValueError: A seed is out of range, or the array has another shape or dtype. Nothing has changed.
     """
     if seed is None and identity[0, SEED] >= 0:
         identity[:, MATCH] += 1

@@ -1,9 +1,9 @@
 """Counter-based random streams, the same interpreted and compiled.
 
 Everything random in the package comes from a 64-bit *key* and a *number*: stream ``number`` of ``key`` always yields the
-same values, whatever was drawn elsewhere. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with the
-finaliser "variant 13" of Stafford; bounded integers are exact (Lemire, ACM TOMACS 2019: multiply, reject the biased part).
-Every operand is a ``uint64``: mixed signs would become floats (numba) or signed (numba's ``+``).
+same values, whatever was drawn elsewhere. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with Stafford's
+finaliser "variant 13". Bounded integers are unbiased (Lemire, ACM TOMACS 2019: multiply, and reject the biased part).
+Every operand is a ``uint64``, since numba turns operands of mixed signs into floats or signed integers.
 """
 
 import numpy as np
@@ -16,7 +16,7 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
-# streams of a match: its shuffles, its players; and of any key: redeals, beyond all shuffles
+# the streams of a match for its shuffles and its players, and that of any key for redeals, which no shuffle reaches
 DECK, PLAYERS, REDEAL = 0, 1, 1 << 32
 
 
@@ -42,7 +42,7 @@ def match_key(seed, row, match):
 
 @register_jitable
 def below(state, n):
-    """``(value, state)``: a uniform int64 in [0, n), 0 < n < 2**32, and the stream's next state."""
+    """``(value, state)``: a uniform int64 in [0, n) for 0 < n < 2**32, and the next state of the stream."""
     bound = np.uint64(n)
     state = state + _GOLDEN
     product = (mix(state) >> _S32) * bound
@@ -56,7 +56,7 @@ def below(state, n):
 
 @register_jitable
 def unit(key):
-    """The float64 in (0, 1) of a key, of 53 bits."""
+    """A float64 in (0, 1) with 53 bits from a key."""
     return (np.float64(key >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
@@ -74,7 +74,7 @@ def shuffle(cards, first, end, key, number):
 
 @register_jitable
 def popcount(x):
-    """Set bits of a uint64 (the form that LLVM turns into one instruction)."""
+    """The number of set bits of a uint64, in a form that LLVM turns into one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -104,7 +104,7 @@ def count_legal(words):
 
 @register_jitable
 def nth_legal(words, n):
-    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words; -1 if it has not so many."""
+    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words, or -1 if there are fewer."""
     for w in range(len(words)):
         word = words[w]
         here = popcount(word)
