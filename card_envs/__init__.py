@@ -29,7 +29,7 @@ _aec.register()
 _gym.register()
 # players and measures of higher layers, which are imported only when they are asked for
 for _name, _meaning in {
-    "exact": "draws or stays for the most points of the round, by the solver on the deck as it lies; else as ev",
+    "exact": "draws or stays for the most points of the round, as the solver computes from the cards still to come; else as ev",
     "racer": "stays at the threshold of the race to the target (floor=27, live=False); else as ev",
 }.items():
     register_player("flip7", _name, f"card_envs.risk.players:{_name}", _meaning)

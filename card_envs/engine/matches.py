@@ -48,11 +48,10 @@ class Matches:
         final_observation: With ``auto_reset``, the end of a match as its last mover sees it, float32 [size, D].
         arrays: All of these in one bundle, as the loops take them.
         rows: The numbers of all rows, int64 [size].
-        later_orders: The given orders of later decks of row 0, by the number of finished deals.
         auto_reset: Whether :meth:`run` deals the next match of a row when one ends.
         write_observations: Whether :meth:`run` writes ``observation``.
-        scale: what a point counts in ``reward="score"``; negative where the lowest total wins.
-        later_orders: given orders of decks that row 0 has still to be dealt, by the number of finished deals.
+        scale: The factor of ``reward="score"``, negative if the lowest total wins.
+        later_orders: The given orders of later decks in row 0, by the number of finished deals.
 
     Args:
         game: The game.

@@ -57,7 +57,7 @@ class Odds:
     cards: int
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         return {
             "score": self.score, "bust": self.bust, "bust_number": self.bust_number, "flip7": self.flip7,
             "numbers": self.numbers, "cards": self.cards,

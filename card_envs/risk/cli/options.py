@@ -18,7 +18,7 @@ Target = Annotated[int, typer.Option(help="Points that end the match.")]
 # the real table
 Real = Annotated[
     int | None,
-    typer.Option(min=2, max=12, help="Also play the first round at a real table with so many seats.", show_default=False),
+    typer.Option(min=2, max=12, help="Also play the first round at a real table of N.", show_default=False),
 ]
 Others = Annotated[str, typer.Option(metavar="SPEC", help="The player in each of the other seats.")]
 Seats = Annotated[int, typer.Option("--players", min=2, max=12, help="Seats at the table.")]

@@ -56,7 +56,7 @@ def show_odds(
     draws: Annotated[int, typer.Option(help="The largest number of forced draws, 1 … 7.")] = 4,
     record: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Show the odds of every seat of this recorded match.", show_default=False),
+        typer.Option(metavar="FILE", help="Show every seat of this recorded match.", show_default=False),
     ] = None,
     at: Annotated[
         int | None, typer.Option(help="How many actions of the record to replay; by default all.", show_default=False)
@@ -66,7 +66,7 @@ def show_odds(
 ) -> None:
     """Show the odds of a line, or of every seat of a recorded match.
 
-    These are P(bust) of the next card, also given that it is a number card, and of forced draws, and what drawing on and staying
+    These are P(bust) of the next card, also given that it is a number card, and of forced draws, and what drawing and staying
     are worth.
     """
     if (line is None) == (record is None):
