@@ -36,6 +36,7 @@ class _AfterReset:
 
 _after_reset: Any = _AfterReset
 _ONLY_ROW = np.zeros(1, np.int64)
+_FLAGS = (bool, np.bool_)  # Python's, and some of NumPy's, would count as the actions 0 and 1
 
 # views of the buffers of the match, which every copy opens anew
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
@@ -184,8 +185,8 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         agent = self.agent_selection
         self._stepped = True
         try:
-            index = as_index(action)  # type: ignore[arg-type]  # anything else is refused below
-            legal = index >= 0 and self._legal[index] and type(action) is not bool
+            index = as_index(action) if type(action) not in _FLAGS else -1  # type: ignore[arg-type]  # refused below
+            legal = index >= 0 and self._legal[index]
         except (TypeError, IndexError):
             legal = False
         if not legal:
