@@ -23,8 +23,13 @@ from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.engine.random import stream, unit
 from card_envs.players.player import Decisions
 
+
+def _rectify(x: Any) -> Any:  # no lambda, which could not be pickled
+    return np.maximum(x, 0.0)
+
+
 FORMAT = "card_envs.network/1"
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": _rectify}
 MOST_BYTES = 2**28  # of a checkpoint: those in agents/ have up to 3 MB
 DEEPEST = 8  # how deep metadata may be nested
 LARGEST_SIZE = 10**6  # of a field of the observation
