@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import unknown
-from card_envs.engine.random import stream
+from card_envs.engine.keys import NO_SALT, PLACES, derive, derive_roots
 
 BOARD_LISTS = ("train", "tune", "report")
 LIST_SIZE = 1 << 40  # seeds reserved for each list
@@ -106,9 +106,9 @@ def assign_seats(seed: int, boards: NDArray[np.int64], rotations: NDArray[np.int
     Returns:
         int64 [matches, players]: the place in each seat.
     """
+    low, high = derive_roots([seed])[0]
     with np.errstate(over="ignore"):
-        key = stream(stream(np.uint64(seed), 1), boards.astype(np.uint64))
-        keys = np.stack([stream(key, place) for place in range(players)], axis=1)
+        keys = derive(low, high, PLACES, boards[:, None].astype(np.uint64), 0, np.arange(players, dtype=np.uint64), NO_SALT)
     order = np.argsort(keys, axis=1)
     # in rotation k, the place order[(s - k) mod n] takes seat s
     places: NDArray[np.int64] = np.take_along_axis(order, (np.arange(players) - rotations[:, None]) % players, axis=1)

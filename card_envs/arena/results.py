@@ -42,7 +42,7 @@ def hash_boards(game: Game, options: Mapping[str, Any], seed: int, boards: int) 
     digest = sha256()
     for first in range(0, boards, 4096):
         matches = Matches(game, min(4096, boards - first), options, write_observations=False)
-        matches.identity[:] = np.column_stack([0 * matches.rows + seed, matches.rows + first, 0 * matches.rows])
+        matches.identify(matches.rows, seed, matches.rows + first, 0)
         matches.deal(matches.rows)
         digest.update(np.ascontiguousarray(matches.states["deck"]).tobytes())
         digest.update(np.ascontiguousarray(matches.states["key"]).tobytes())

@@ -275,7 +275,7 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     matches = Matches(
         task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False
     )  # fmt: skip
-    matches.identity[:] = np.column_stack([0 * rows + task.seed, board, 0 * rows])
+    matches.identify(rows, task.seed, board, 0)
     matches.actions[:] = RESET
     seating = player_at_place[place_at]
     counter = _Counter(matches, task, stop)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.checks import check_choice, check_count, check_integers, check_rows, check_seats
 from card_envs.engine.game import Game, IllegalAction, OptionValue
 from card_envs.engine.identity import check_seed, write_identity
+from card_envs.engine.loops import LONG_SEED, SEED
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 
 
@@ -117,13 +118,13 @@ class Batch:
         """Deal every row a new match.
 
         Args:
-            seed: an int gives row i the identity (seed, i, 0); an integer array [size] gives it (seed[i], 0, 0); ``None``
-                goes on to each row's next match, or draws a seed from the operating system if the batch was never seeded.
+            seed: an int below 2**256 gives row i the identity (seed, i, 0); an integer array [size] gives it
+                (seed[i], 0, 0); ``None`` goes on to each row's next match, or draws a seed from the operating system if the batch was never seeded.
 
         Raises:
             ValueError: a seed is out of range, or of a wrong shape or dtype. Nothing has changed.
         """
-        write_identity(self.matches.identity, seed)
+        write_identity(self.matches, seed)
         self.matches.later_orders = {}
         self.matches.deal(self.matches.rows)
 
@@ -248,9 +249,11 @@ class Batch:
         """Return what the given seat of each row knows, float32 [size, D]; ``seats`` is an int or an integer array [size]."""
         return self.matches.observe(self.matches.rows, check_seats(seats, self.size, self.players))
 
-    def identity(self) -> NDArray[np.int64]:
-        """Return (seed, row, match) of every row, int64 [size, 3]."""
-        return self.matches.identity.copy()
+    def identity(self) -> NDArray[Any]:
+        """Return (seed, row, match) of every row, int64 [size, 3]; with dtype object if a seed needs more than 63 bits."""
+        if (self.matches.identity[:, SEED] != LONG_SEED).all():
+            return self.matches.identity.copy()
+        return np.array([self.matches.read_identity(row) for row in range(self.size)], object)
 
     def decisions(self) -> NDArray[np.int64]:
         """Return how many decisions were made in every row's match, int64 [size]."""
@@ -273,7 +276,7 @@ class Batch:
 
         Args:
             seats: a seat for all rows, or an integer array [size].
-            seed: row i is dealt from stream i of it.
+            seed: what row i is dealt from, together with i.
         """
         self.matches.redeal(check_seats(seats, self.size, self.players), check_seed(seed))
 

@@ -178,6 +178,7 @@ class Loops:
         self._make = (lambda loop: compile_loop(game, loop)) if compiled else interpret_loop
         self.step = self._make(loops.step_loop(game))
         self.observe = self._make(loops.observe_loop(game))
+        self.derive = self._make(loops.derive_loop())
         self.redeal = self._make(loops.redeal_loop(game))
         self.count = self._make(loops.count_loop(game))
         self.sort = self._make(loops.sort_loop(game))

@@ -1,4 +1,7 @@
-"""A match's identity: three numbers (seed, row, match) from which all that is random in the match is drawn."""
+"""A match's identity: three numbers (seed, row, match) from which all that is random in the match is derived.
+
+A seed is an integer from 0 to 2**256 - 1, the other two are below 2**63. How a seed becomes keys is said in ``keys.py``.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,45 @@ import secrets
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from card_envs.engine.checks import check_integers
-from card_envs.engine.loops import MATCH, ROW, SEED
+from card_envs.engine.checks import LARGEST, check_integers
+from card_envs.engine.keys import SEED_BITS
+from card_envs.engine.loops import MATCH, SEED, UNSEEDED
+from card_envs.engine.matches import Matches
 
 Seed = int | Sequence[int] | None
 Identity = tuple[int, int, int]
 
 
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
 def check_seed(seed: object) -> int:
     """Return a seed as an int; raise ``ValueError``, which says what is allowed, if it is none."""
-    if isinstance(seed, int | np.integer) and not isinstance(seed, bool) and 0 <= seed < 2**63:
+    if isinstance(seed, int | np.integer) and _is_integer(seed) and 0 <= seed < 2**SEED_BITS:
         return int(seed)
-    raise ValueError(f"seed = {seed!r}: allowed is an integer from 0 to 2**63 - 1")
+    raise ValueError(f"seed = {_shorten(seed)}: allowed is an integer from 0 to 2**{SEED_BITS} - 1")
+
+
+def check_counter(name: str, value: object) -> int:
+    """Return the row or match of an identity as an int; raise ``ValueError`` if it is none."""
+    if isinstance(value, int | np.integer) and _is_integer(value) and 0 <= value <= LARGEST:
+        return int(value)
+    raise ValueError(f"{name} of an identity = {_shorten(value)}: allowed is an integer from 0 to 2**63 - 1")
+
+
+def _shorten(value: object) -> str:
+    """Return ``repr(value)`` in a line; Python refuses to write very large integers."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 2 * SEED_BITS:
+        return f"an integer of {value.bit_length()} bits"
+    text = repr(value)
+    return text if len(text) <= 200 else f"{text[:197]}..."
 
 
 def draw_seed() -> int:
-    """Draw a seed from the operating system's entropy."""
+    """Draw a seed from the operating system's entropy; it fits into an int64, as most libraries expect of seeds."""
     return secrets.randbits(63)
 
 
@@ -41,35 +65,39 @@ def parse_identity(seed: Seed) -> Identity:
         return draw_seed(), 0, 0
     if isinstance(seed, Sequence) and not isinstance(seed, str):
         if len(seed) != 3:
-            raise ValueError(f"seed = {seed!r}: an identity is (seed, row, match)")
-        s, r, m = (check_seed(part) for part in seed)
-        return s, r, m
+            raise ValueError(f"seed = {_shorten(seed)}: an identity is (seed, row, match)")
+        return check_seed(seed[0]), check_counter("row", seed[1]), check_counter("match", seed[2])
     return check_seed(seed), 0, 0
 
 
-def write_identity(identity: NDArray[np.int64], seed: int | ArrayLike | None) -> None:
-    """Give every row of ``identity``, int64 [n, 3], the identity of the match that a reset deals.
+def follow_identity(identity: Identity) -> Identity:
+    """Return the identity of a row's next match; raise ``ValueError`` if the matches cannot be counted on."""
+    seed, row, match = identity
+    return seed, row, check_counter("match", match + 1)
+
+
+def write_identity(matches: Matches, seed: int | ArrayLike | None) -> None:
+    """Give every row of ``matches`` the identity of the match that a reset deals.
 
     Args:
-        identity: overwritten; a row whose seed is negative was never seeded.
+        matches: their ``identity`` and all that belongs to it is overwritten.
         seed: an int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0); ``None`` goes
             on to each row's next match, or draws a seed from the operating system if the rows were never seeded.
 
     Raises:
-        ValueError: a seed is out of range, or the array has another shape or dtype. Nothing has changed.
+        ValueError: a seed is out of range, the array has another shape or dtype, or the matches of a row cannot be counted on.
+            Nothing has changed.
     """
-    if seed is None and identity[0, SEED] >= 0:
-        identity[:, MATCH] += 1
+    if seed is None and matches.identity[0, SEED] != UNSEEDED:
+        check_counter("match", int(matches.identity[:, MATCH].max()) + 1)
+        matches.identity[:, MATCH] += 1
         return
     if seed is None:
         seed = draw_seed()
     if np.ndim(seed) == 0:
-        identity[:, SEED] = check_seed(seed if isinstance(seed, int) else np.asarray(seed)[()])
-        identity[:, ROW] = np.arange(len(identity))
+        matches.identify(matches.rows, check_seed(seed if isinstance(seed, int) else np.asarray(seed)[()]), matches.rows, 0)
     else:
-        seeds = check_integers(seed, len(identity), "seed")
+        seeds = check_integers(seed, matches.size, "seed")
         if (seeds < 0).any():
             raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
-        identity[:, SEED] = seeds
-        identity[:, ROW] = 0
-    identity[:, MATCH] = 0
+        matches.identify(matches.rows, seeds, 0, 0)

@@ -14,7 +14,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, Policy
-from card_envs.engine.random import DECK, PLAYERS, count_legal, match_key, nth_legal, stream
+from card_envs.engine.keys import DECK, NO_SALT, POLICIES, derive
+from card_envs.engine.random import count_legal, nth_legal, stream
 
 RESET = -1  # as an action: deal the row's match anew
 REFRESH = -2  # as an action: only write observation, mask and seat to move again
@@ -22,6 +23,8 @@ REFRESH = -2  # as an action: only write observation, mask and seat to move agai
 WIN, SCORE, MARGIN = range(3)  # reward modes
 
 SEED, ROW, MATCH, IDENTITY = range(4)  # the columns of `identity`, and how many there are
+UNSEEDED, LONG_SEED = -1, -2  # in the column of the seed: there is none yet, or one that needs more than 63 bits
+ROOT_LOW, ROOT_HIGH, STREAM, KEYS = range(4)  # the columns of `keys`, and how many there are
 SEATS = 16  # more than any game has
 NOBODY = -1  # where a seat is expected
 
@@ -47,16 +50,16 @@ class Arrays(NamedTuple):
 
 @register_jitable
 def begin_match(s, identity, decisions, keys, r):
-    """Set the keys of row ``r``'s match: that of its decks in its state, that of its players in ``keys``."""
-    key = match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH])
-    s.key = stream(key, DECK)
-    keys[r] = stream(key, PLAYERS)
+    """Derive the keys of row ``r``'s match: that of its shuffles, in its state, and the stream of its compiled policies."""
+    low, high, row, match = keys[r, ROOT_LOW], keys[r, ROOT_HIGH], identity[r, ROW], identity[r, MATCH]
+    s.key = derive(low, high, DECK, row, match, 0, NO_SALT)
+    keys[r, STREAM] = derive(low, high, POLICIES, row, match, 0, NO_SALT)
     decisions[r] = 0
 
 
 @register_jitable
 def decision_key(key, decision, seat):
-    """The stream of one decision in a match whose players draw from ``key``: keyed by decision number and seat."""
+    """The stream of one decision in a match whose compiled policies draw from ``key``: keyed by decision number and seat."""
     return stream(key, decision * SEATS + seat)
 
 
@@ -171,6 +174,19 @@ def observe_loop(game: Game) -> Loop:
     return Loop("observe", write, (observe,))
 
 
+def derive_loop() -> Loop:
+    """Derive an output for each row: ``derived[n]`` of ``numbers[n]`` in the match of ``rows[n]``, with ``salts[rows[n]]``."""
+
+    def write(m, rows, purpose, numbers, salts, derived):
+        for n in range(len(rows)):
+            r = rows[n]
+            low, high, row, match = m.keys[r, ROOT_LOW], m.keys[r, ROOT_HIGH], m.identity[r, ROW], m.identity[r, MATCH]
+            derived[n] = derive(low, high, purpose, row, match, numbers[n], salts[r])
+        return 0
+
+    return Loop("derive", write, (derive,))
+
+
 def redeal_loop(game: Game) -> Loop:
     """Resample what ``seats[n]`` of ``rows[n]`` cannot know, with ``keys[n]``."""
     redeal = game.redeal
@@ -213,7 +229,7 @@ def choose_loop(game: Game, policy: Policy) -> Loop:
             r = rows[n]
             if who[r] == index:
                 s = m.states[r]
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 actions[r] = choose(s, s.to_move, m.words[r], key, parameters)
         return 0
 
@@ -273,7 +289,7 @@ def playout_loop(game: Game, policy: Policy) -> Loop:
                     for w in range(m.words.shape[1]):
                         m.words[r, w] = 0
                     action_mask(s, m.mask[r])
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 action = choose(s, s.to_move, m.words[r], key, parameters)
                 m.decisions[r] += 1
                 play(s, action)
@@ -311,7 +327,7 @@ def rollout_loop(game: Game, policy: Policy) -> Loop:
                     for w in range(m.words.shape[1]):
                         m.words[r, w] = 0
                     action_mask(s, m.mask[r])
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 action = choose(s, s.to_move, m.words[r], key, parameters)
             if whole_match:
                 pay_win(s, scale, values[r])

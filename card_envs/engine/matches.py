@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from card_envs.engine import loops
 from card_envs.engine.compiled import load_loops, unwrap
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.loops import REFRESH, RESET, Arrays
-from card_envs.engine.random import PLAYERS, REDEAL, match_key, stream
+from card_envs.engine.keys import NO_SALT, REDEALS, SEED_WORDS, derive, derive_roots, join_seed, split_seed
+from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROOT_HIGH, ROOT_LOW, ROW, SEED, STREAM, UNSEEDED, Arrays
+from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_rows, view_bytes
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
@@ -34,9 +35,11 @@ class Matches:
     Attributes:
         states: structured [size], the game's record of each match.
         template: structured [1], the options, from which every match begins.
-        identity: int64 [size, 3], (seed, row, match) of each match; a negative seed stands for none yet.
+        identity: int64 [size, 3], (seed, row, match) of each match. ``UNSEEDED`` stands where there is no seed yet, and
+            ``LONG_SEED`` where it needs more than 63 bits: :meth:`identify` writes identities, :meth:`read_identity` reads them.
+        seeds: uint64 [size, 4], the seed of each row, the lowest word first.
         decisions: int64 [size], how many decisions were made in the match.
-        keys: uint64 [size], the key from which the match's players draw.
+        keys: uint64 [size, 3], the root key of the row's seed (two words), and the stream of the match's compiled policies.
         actions: int64 [size], what :meth:`run` carries out: an action, or ``RESET`` or ``REFRESH`` of ``loops``.
         mask: int8 [size, A rounded up to a multiple of 8], 1 where an action is legal for the seat to move.
         action_mask: int8 [size, A], the same memory without the padding.
@@ -97,7 +100,7 @@ class Matches:
         self._sort: Any = unwrap(self._loops.sort)
         self._choosers: dict[str, Callable[..., Any]] = {}
         self._allocate(np.zeros(size, game.state_dtype), template)
-        self.identity[:] = -1
+        self.identity[:] = UNSEEDED
 
     def _allocate(self, states: States, template: States) -> None:
         n = self.size = len(states)
@@ -108,7 +111,8 @@ class Matches:
         self.template = template
         self.identity: NDArray[np.int64] = np.zeros((n, loops.IDENTITY), np.int64)
         self.decisions: NDArray[np.int64] = np.zeros(n, np.int64)
-        self.keys: NDArray[np.uint64] = np.zeros(n, np.uint64)
+        self.seeds: NDArray[np.uint64] = np.zeros((n, SEED_WORDS), np.uint64)
+        self.keys: NDArray[np.uint64] = np.zeros((n, loops.KEYS), np.uint64)
         self.actions: NDArray[np.int64] = np.zeros(n, np.int64)
         self.words: NDArray[np.uint64] = np.zeros((n, -(-self.num_actions // 8)), np.uint64)
         self.mask: NDArray[np.int8] = self.words.view(np.int8)
@@ -125,6 +129,48 @@ class Matches:
             rewards=self.rewards, terminated=self.terminated, truncated=self.truncated,
             final_observation=self.final_observation,
         )  # fmt: skip
+
+    # -- identity
+
+    def identify(
+        self, rows: Rows, seed: int | NDArray[np.int64], row: int | NDArray[np.int64], match: int | NDArray[np.int64]
+    ) -> None:
+        """Give these rows the identity (seed, row, match), of which each may be an array [len(rows)]; nothing is dealt yet.
+
+        A seed that is an int may have up to 256 bits.
+        """
+        if isinstance(seed, int):
+            self.seeds[rows] = split_seed(seed)
+            self.keys[rows, :STREAM] = derive_roots([seed])
+            self.identity[rows, SEED] = seed if seed < 2**63 else LONG_SEED
+        else:
+            self.seeds[rows] = 0
+            self.seeds[rows, 0] = seed
+            self.keys[rows, :STREAM] = derive_roots(seed.tolist())
+            self.identity[rows, SEED] = seed
+        self.identity[rows, ROW] = row
+        self.identity[rows, MATCH] = match
+
+    def read_identity(self, row: int) -> tuple[int, int, int]:
+        """Return (seed, row, match) of a row, whose seed may have up to 256 bits."""
+        _, number, match = self.identity[row].tolist()
+        return join_seed(self.seeds[row]), number, match
+
+    def derive(
+        self, purpose: int, rows: Rows, numbers: NDArray[np.int64], salts: NDArray[np.uint64] | None = None
+    ) -> NDArray[np.uint64]:
+        """Return for each of ``rows`` an output of its root key, uint64 [len(rows)]: see :func:`card_envs.engine.keys.derive`.
+
+        Args:
+            purpose: what it is for.
+            rows: the rows.
+            numbers: int64 [len(rows)], tell outputs of one purpose apart.
+            salts: uint64 [size], tell apart matches that are played from the same decks.
+        """
+        derived = np.empty(len(rows), np.uint64)
+        salts = np.zeros(self.size, np.uint64) if salts is None else salts
+        self._loops.derive(self.arrays, rows, purpose, numbers, salts, derived)
+        return derived
 
     # -- playing
 
@@ -165,7 +211,7 @@ class Matches:
 
     def deal_ordered(self, identity: Sequence[int], orders: Sequence[Sequence[int]]) -> None:
         """Deal row 0 the match of an identity, from decks that begin with these orders of card indices."""
-        self.identity[0] = identity
+        self.identify(self.rows[:1], *identity)
         self._give_order(self.template, orders[0] if orders else [])
         self.later_orders = {}
         self.deal(self.rows[:1])
@@ -259,9 +305,9 @@ class Matches:
         return values
 
     def seed_players(self, seeds: NDArray[np.int64]) -> None:
-        """Let the players of row i draw from the seed ``seeds[i]``, instead of from the match's own key."""
+        """Let the compiled policies of row i draw from the seed ``seeds[i]``, instead of from the match's own stream."""
         with np.errstate(over="ignore"):
-            self.keys[:] = stream(match_key(seeds.astype(np.uint64), 0, 0), PLAYERS)
+            self.keys[:, STREAM] = stream(mix(seeds.astype(np.uint64)), 0)
 
     # -- copying
 
@@ -276,7 +322,7 @@ class Matches:
         other.__dict__.update(self.__dict__)
         other.later_orders = dict(self.later_orders)
         other._allocate(copy_rows(self.states, rows), copy_rows(self.template))
-        copied = ("identity", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated", "truncated",
+        copied = ("identity", "seeds", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated", "truncated",
                   "final_observation")  # fmt: skip
         for name in copied:
             np.take(getattr(self, name), rows, axis=0, out=getattr(other, name))
@@ -287,10 +333,10 @@ class Matches:
         return other
 
     def redeal(self, seats: NDArray[np.int64], seed: int) -> None:
-        """Resample in every row what its given seat cannot know, future shuffles included; row i from stream i of ``seed``."""
+        """Resample in every row what its given seat cannot know, future shuffles included; row i from ``seed`` and i."""
+        low, high = derive_roots([seed])[0]
         with np.errstate(over="ignore"):
-            key = stream(match_key(seed, 0, 0), REDEAL)  # never the key of a match
-            keys = np.array([stream(key, i) for i in range(self.size)], np.uint64)
+            keys = derive(low, high, REDEALS, self.rows.astype(np.uint64), 0, 0, NO_SALT)
         self._loops.redeal(self.arrays, self.rows, seats, keys)
         self.later_orders = {}
         self.refresh()
@@ -309,7 +355,7 @@ class Matches:
 
     def saved(self) -> tuple[NDArray[Any], ...]:
         """Return the arrays that :meth:`save` saves."""
-        return tuple(array for array in self.arrays if array is not self.mask and array is not self.actions)
+        return self.seeds, *(array for array in self.arrays if array is not self.mask and array is not self.actions)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Matches:
         return self.gather(self.rows)

@@ -12,7 +12,8 @@ from card_envs.engine.batch import Batch, make_matches
 from card_envs.engine.checks import check_seat
 from card_envs.engine.game import Deck, Game, IllegalAction
 from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
-from card_envs.engine.loops import MATCH, ROW, SEED
+from card_envs.engine.keys import POLICIES
+from card_envs.engine.loops import STREAM
 from card_envs.engine.matches import Matches
 from card_envs.engine.picture import Picture
 from card_envs.engine.record import Record, Start
@@ -72,8 +73,8 @@ class Table:
         if redeal is not None:
             seat, seed = redeal
             # whoever has the true identity or the players' true key knows the true deck and what the others will choose
-            table.matches.identity[0] = seed, 0, 0
-            table.matches.keys[0] = seed
+            table.matches.identify(table.matches.rows, seed, 0, 0)
+            table.matches.keys[:, STREAM] = table.matches.derive(POLICIES, table.matches.rows, np.zeros(1, np.int64))
             table.redeal(seat, seed)
         else:
             table._mark_start()
@@ -149,8 +150,7 @@ class Table:
     @property
     def identity(self) -> Identity:
         """(seed, row, match)."""
-        numbers = self.matches.identity[0]
-        return int(numbers[SEED]), int(numbers[ROW]), int(numbers[MATCH])
+        return self.matches.read_identity(0)
 
     def action_mask(self) -> NDArray[np.int8]:
         """Return int8 [A], 1 where an action is legal for the seat to move; all zeros when the match is over."""

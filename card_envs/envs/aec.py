@@ -17,7 +17,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.batch import make_matches
 from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
-from card_envs.engine.identity import Identity, Seed, parse_identity
+from card_envs.engine.identity import Identity, Seed, follow_identity, parse_identity
 from card_envs.engine.table import Table
 from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
 from card_envs.envs.pages import build_aec_page
@@ -164,8 +164,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         deck = (options or {}).get("deck")
         orders = self.game.deck_orders(deck)
         if seed is None and self._identity is not None:
-            s, r, m = self._identity
-            identity = s, r, m + 1
+            identity = follow_identity(self._identity)
         else:
             identity = parse_identity(seed)
         self._identity = identity

@@ -13,9 +13,10 @@ from card_envs.engine.batch import make_matches
 from card_envs.engine.checks import check_integers, check_seat
 from card_envs.engine.game import Deck, Game, OptionValue
 from card_envs.engine.identity import write_identity
+from card_envs.engine.keys import OPPONENTS
 from card_envs.engine.loops import MATCH, REFRESH, RESET
 from card_envs.engine.matches import write_saved
-from card_envs.engine.random import PLAYERS, match_key, stream, unit
+from card_envs.engine.random import unit
 from card_envs.players import Player, resolve
 from card_envs.players.runner import Runner
 
@@ -180,10 +181,10 @@ class SingleAgentBatch:
         """
         matches = self.matches
         orders = matches.game.deck_orders(deck)
-        write_identity(matches.identity, seed)
+        write_identity(matches, seed)
         matches.later_orders = {}
         if deck is not None:
-            matches.deal_ordered(matches.identity[0].tolist(), orders)
+            matches.deal_ordered(matches.read_identity(0), orders)
         outcome = self._start_outcome()
         self._play(self._seat_matches(matches.rows, deal=deck is None), outcome)
         return outcome
@@ -265,14 +266,18 @@ class SingleAgentBatch:
     def _seat(self, rows: Rows) -> None:
         opposition, players = self._opposition, self.matches.players
         learner, seating = self._runner.learner, self._runner.seating
-        seeds, numbers, matches = self.matches.identity[rows].T
-        learner[rows] = (seeds % players + numbers + matches) % players if self.seat is None else self.seat
+        _, numbers, matches = self.matches.identity[rows].T
+        if self.seat is None:
+            words = (self.matches.seeds[rows] % np.uint64(players)).astype(np.int64)
+            seeds = words @ [pow(2, 64 * place, players) for place in range(words.shape[1])]
+            learner[rows] = (seeds + numbers % players + matches % players) % players
+        else:
+            learner[rows] = self.seat
         distance = (np.arange(players) - learner[rows][:, None]) % players
         if opposition.weights is None:
             seating[rows] = np.array(opposition.by_distance, np.int8)[distance]
         else:
-            with np.errstate(over="ignore"):
-                key = match_key(seeds, numbers, matches)
-                uniform = np.stack([unit(stream(key, PLAYERS + 1 + seat)) for seat in range(players)], axis=1)
+            drawn_from = [self.matches.derive(OPPONENTS, rows, np.full(len(rows), seat)) for seat in range(players)]
+            uniform = np.stack([unit(keys) for keys in drawn_from], axis=1)
             drawn = np.minimum(np.searchsorted(opposition.weights, uniform, side="right"), len(opposition.players) - 1)
             seating[rows] = np.where(distance == 0, LEARNER, drawn)

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, OptionValue, Policy
-from card_envs.engine.loops import decision_key
+from card_envs.engine.keys import DECISION, MATCH_NUMBER, SEARCH
+from card_envs.engine.loops import SEATS
 from card_envs.engine.matches import Matches
-from card_envs.engine.random import match_key, mix
 from card_envs.engine.table import Table
 
 
@@ -27,10 +27,12 @@ class Decisions:
         match: uint64 [n], one number for each match: what a player remembers between calls belongs to one of them.
         key: uint64 [n], a random stream of this decision alone.
 
+    Neither ``match`` nor ``key`` tells anything about the decks or about other keys: see :mod:`card_envs.engine.keys`.
+
     Args:
         matches: the matches.
         rows: int64 [n], their rows in which the player is to move.
-        salt: uint64 [size]: tells apart matches that are played from the same deal; it is mixed into ``match``.
+        salt: uint64 [size]: tells apart matches that are played from the same decks, whose numbers and keys must not agree.
     """
 
     def __init__(self, matches: Matches, rows: NDArray[np.int64], salt: NDArray[np.uint64] | None = None) -> None:
@@ -64,26 +66,23 @@ class Decisions:
     @cached_property
     def match(self) -> NDArray[np.uint64]:
         # not the identity: whoever has that can deal the true deck
-        seeds, rows, matches = self._matches.identity[self._rows].T
-        with np.errstate(over="ignore"):
-            number: NDArray[np.uint64] = mix(match_key(seeds, rows, matches)) >> np.uint64(1)
-            if self._salt is not None:
-                number = mix(number ^ self._salt[self._rows]) >> np.uint64(1)
-        return number
+        return self._matches.derive(MATCH_NUMBER, self._rows, np.zeros(len(self._rows), np.int64), self._salt)
 
     @cached_property
     def key(self) -> NDArray[np.uint64]:
-        with np.errstate(over="ignore"):
-            key: NDArray[np.uint64] = decision_key(
-                self._matches.keys[self._rows], self._matches.decisions[self._rows], self.seat
-            )
-        return key
+        return self._matches.derive(DECISION, self._rows, self._numbers, self._salt)
+
+    @property
+    def _numbers(self) -> NDArray[np.int64]:
+        """One number for each decision of a match and the seat that makes it, int64 [n]."""
+        return self._matches.decisions[self._rows] * SEATS + self.seat
 
     def tables(self) -> list[Table]:
         """Return a copy of each table to search in. What the seat may not know is dealt anew, so that no search can see it."""
+        seeds = self._matches.derive(SEARCH, self._rows, self._numbers, self._salt)
         return [
-            Table.from_row(self._matches, int(row), redeal=(int(seat), int(key) >> 1))
-            for row, seat, key in zip(self._rows, self.seat, self.key, strict=True)
+            Table.from_row(self._matches, row, redeal=(seat, seed))
+            for row, seat, seed in zip(self._rows.tolist(), self.seat.tolist(), seeds.tolist(), strict=True)
         ]
 
     def choose(self, policy: str, parameters: NDArray[np.float64]) -> NDArray[np.int64]:
