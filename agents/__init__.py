@@ -1,5 +1,5 @@
-"""Players built on the package, used from a checkout, and the shipped checkpoints (``agents/<game>.safetensors``).
+"""Players built on the package, and the shipped checkpoints (``agents/<game>.safetensors``), for use from a checkout.
 
-A checkpoint is a spec like any other: ``agents/flip7.safetensors`` can be named wherever ``ev`` can, and playing it needs NumPy
-only. ``python -m train.ppo GAME`` trains one.
+A checkpoint is a spec like any other: ``agents/flip7.safetensors`` can stand wherever ``ev`` can, and playing it needs only
+NumPy. ``python -m train.ppo GAME`` trains one.
 """

@@ -1,10 +1,10 @@
 """Flat Monte Carlo: try each legal action on many redeals of the hidden cards, play on by a built-in policy, take the best.
 
-``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other if the working directory is the checkout.
-Sequential halving (Karnin, Koren and Somekh 2013) spends the rollouts: every action gets some, the better half gets more, until
-one action is left beside the one that the policy itself would take. The policy's own action is played unless the other is
-clearly better, so that the noise of few rollouts costs little. This is the rollout algorithm of Tesauro and Galperin (1996)
-with a test.
+``agents.flat_monte_carlo:FlatMonteCarlo(400, "best")`` is a spec like any other if the working directory is the checkout. The
+rollouts are spent by sequential halving (Karnin, Koren and Somekh 2013): every action gets some, then the better half gets
+more, until one action is left beside the usual one, which the policy itself would take. The usual action is played unless the
+other is clearly better, so that the noise of few rollouts costs little. This is the rollout algorithm of Tesauro and Galperin
+(1996) with a statistical test.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class FlatMonteCarlo:
         rollouts: The number of rollouts for a decision. Each legal action gets at least two in each round of the halving.
         policy: The built-in player that plays on in all seats. By default it is the default opponent of the game.
         until: ``"match"`` to maximise the share of the win, ``"deal"`` to maximise the margin of the current deal.
-        caution: How many standard errors another action must be ahead of the policy's own.
+        caution: By how many standard errors another action must be better than the usual one.
     """
 
     def __init__(self, rollouts: int = 400, policy: str | None = None, until: str = "match", caution: float = 2.0) -> None:
@@ -41,7 +41,7 @@ class FlatMonteCarlo:
         self.caution = caution
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Choose an action for every decision; those with a single legal action are not searched."""
+        """Choose an action for every decision, by search if there is more than one."""
         player = resolve_policy(self.policy or decisions.game.default_opponent, decisions.game)
         actions = player.act(decisions)
         searched = np.flatnonzero(decisions.action_mask.sum(axis=1) > 1)
@@ -56,11 +56,11 @@ class FlatMonteCarlo:
         """Search for an action that is clearly better than the usual one.
 
         Args:
-            table: The table, with hidden cards dealt anew.
+            table: The table, whose hidden cards have been dealt anew.
             seat: The seat that is to move.
             player: The built-in player of the rollouts.
             usual: The index of the action that this player would take.
-            seed: The seed of redeals and rollouts.
+            seed: The seed of the redeals and rollouts.
 
         Returns:
             The index of an action.

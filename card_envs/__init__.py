@@ -1,4 +1,4 @@
-"""Card games as reinforcement-learning environments: fast, honest about what a player may know, right by their rules."""
+"""Card games as fast reinforcement-learning environments with hidden information."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ __all__ = [
 
 _aec.register()
 _gym.register()
-# what lives above the layer where it is asked for
+# players and measures of higher layers, which are imported only when they are asked for
 for _name, _meaning in {
-    "exact": "draws or stays for the most points of the round, by the solver on the deck as it lies; else as ev",
+    "exact": "draws or stays for the most points of the round, as the solver computes from the cards still to come; else as ev",
     "racer": "stays at the threshold of the race to the target (floor=27, live=False); else as ev",
 }.items():
     register_player("flip7", _name, f"card_envs.risk.players:{_name}", _meaning)
@@ -44,7 +44,7 @@ def table(
     interpreted: bool = False,
     **options: OptionValue,
 ) -> Table:
-    """One match of the game ``name``: see :class:`card_envs.Table`."""
+    """Make a table for one match of the game ``name``: see :class:`card_envs.Table`."""
     return Table(load_game(name), seed=seed, deck=deck, interpreted=interpreted, **options)
 
 
@@ -59,12 +59,22 @@ def batch(
     interpreted: bool = False,
     **options: OptionValue,
 ) -> Batch:
-    """Many matches of the game ``name`` in lock step: see :class:`card_envs.Batch`."""
+    """Make a batch of many matches of the game ``name``: see :class:`card_envs.Batch`."""
     return Batch(
         load_game(name), size, seed=seed, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **options
     )
 
 
 def replay(record: Mapping[str, Any]) -> Table:
-    """The match of a record (``Table.record()``), played again. ``ValueError`` names what is wrong with the record."""
+    """Play the match of a record again.
+
+    Args:
+        record: What ``Table.record()`` returned.
+
+    Returns:
+        The table after the last action of the record.
+
+    Raises:
+        ValueError: The message says what is wrong with the record.
+    """
     return Table.from_record(Record.from_json(record, load_game))

@@ -138,7 +138,7 @@ def test_a_step_when_all_have_left(name: str, seed: int) -> None:
         play(one, random.Random(seed))
         leave(one)
         assert one.agents == []
-    with pytest.raises(ValueError, match=r"all agents have left: reset\(\)"):
+    with pytest.raises(ValueError, match=r"all agents have left; reset\(\)"):
         raw.step(None)
     EnvLogger.flush()
     env.step(None)

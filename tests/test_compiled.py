@@ -65,7 +65,7 @@ def test_the_digest_of_a_game_changes_with_any_rule_that_it_calls(game: str) -> 
 def test_each_loop_is_named_by_game_and_digest() -> None:
     names = set()
     for game in GAMES:
-        loop = loops.step_loop(card_envs.load_game(game))
+        loop = loops.make_step_loop(card_envs.load_game(game))
         compiled.compile_loop(card_envs.load_game(game), loop)
         names.add(loop.function.__qualname__)
         assert loop.function.__qualname__.startswith(f"{game}.step.")
@@ -95,7 +95,11 @@ def test_functions_of_one_factory_have_names_of_their_own() -> None:
 @pytest.mark.parametrize("game", GAMES)
 def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
     its = card_envs.load_game(game)
-    made = [loops.step_loop(its), loops.count_loop(its), *(loops.rollout_loop(its, policy) for policy in its.policies)]
+    made = [
+        loops.make_step_loop(its),
+        loops.make_count_loop(its),
+        *(loops.make_rollout_loop(its, policy) for policy in its.policies),
+    ]
     names: dict[tuple[str, str], str] = {}
     for loop in made:
         compiled.compile_loop(its, loop)

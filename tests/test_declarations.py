@@ -101,7 +101,7 @@ def test_every_field_of_a_real_state_keeps_its_bounds(game: str) -> None:
 
 def rules_of_three_deals(totals: list[list[int]], verdict: Any) -> tuple[Any, Any, Row]:
     """A game without cards: a step ends a deal with the next scores of ``totals``; the second deal ends while it is dealt."""
-    states = lay_out(StateField("began", np.int8)).zeros(1)
+    states = np.zeros(1, lay_out(StateField("began", np.int8)).dtype)
     s: Any = open_row(states)
     s.players = 3
     deals = iter(totals)

@@ -96,7 +96,7 @@ def test_bad_decks_for_several_deals(game: str) -> None:
         with pytest.raises(ValueError, match=f"{game} has one deck for all deals"):
             card_envs.table(game, deck=[[card], [card]])
         return
-    with pytest.raises(ValueError, match="stands where a list of card names is expected"):
+    with pytest.raises(ValueError, match="a list of card names is expected instead of"):
         card_envs.table(game, deck=[[card], card])
     for bad in ([[card], ["joker"]], [[], [card, card]]):
         with pytest.raises(ValueError, match=r"unknown card 'joker'|is named more than"):

@@ -57,7 +57,7 @@ def test_siphash_compiled_equals_plain_python(seed: int) -> None:
 def test_keys_equal_plain_python(identity: tuple[int, int, int]) -> None:
     """The key of the shuffles, the stream of the policies, and what a player is handed, each its own output."""
     table = card_envs.table("rummy", seed=identity)
-    root, (seed, row, match) = streams.root_key(identity[0]), identity
+    root, (_, row, match) = streams.root_key(identity[0]), identity
     assert table.identity == identity
     assert int(table.matches.states["key"][0]) == streams.deck_key(identity) == streams.derive(root, keys.DECK, row, match)
     assert int(table.matches.keys[0, loops.STREAM]) == streams.derive(root, keys.POLICIES, row, match)
@@ -72,7 +72,8 @@ def test_keys_differ() -> None:
     """Neighbouring identities, purposes, numbers and salts give different outputs."""
     near = [*range(6)]
     outputs = {
-        streams.derive(streams.root_key(seed), *rest) for seed, *rest in product([*range(3), 2**63, LONG], near, near, near, near)
+        streams.derive(streams.root_key(seed), *rest)
+        for seed, *rest in product([*range(3), 2**63, LONG], near, near, near, near)
     }
     assert len(outputs) == 5 * 6**4
     assert len({streams.derive(streams.root_key(0), 0, 0, 0, 0, salt) for salt in range(100)}) == 100

@@ -178,16 +178,16 @@ def set_to(key: str, value: Any) -> Callable[[dict[str, Any], dict[str, str]], N
     [
         (cut, "layer 0 is missing or has a wrong shape"),
         (narrow, "not the layers of one network"),
-        (poison, "layer 1 is not of finite float32"),
-        (overflow, "layer 0 is not of finite float32"),
-        (doubles, "layer 0 is not of finite float32"),
+        (poison, "layer 1 does not consist of finite float32"),
+        (overflow, "layer 0 does not consist of finite float32"),
+        (doubles, "layer 0 does not consist of finite float32"),
         (flat, "layer 0 is missing or has a wrong shape"),
         (scalar, "layer 0 is missing or has a wrong shape"),
         (missing, "layer"),
-        (foreign, "no checkpoint of card_envs"),
+        (foreign, "not a checkpoint of card_envs"),
         (set_to("format", "another/1"), "its format is 'another/1'"),
-        (set_to("game", "{"), "no checkpoint of card_envs \\('game' is missing"),
-        (set_to("options", []), "'options' in its metadata is no dict"),
+        (set_to("game", "{"), "not a checkpoint of card_envs \\('game' is missing"),
+        (set_to("options", []), "'options' in its metadata is not of type dict"),
         (set_to("network", {"activation": "os.system"}), "unknown activation 'os.system'"),
         (set_to("network", {"activation": ["tanh"], "actions": ACTIONS}), "unknown activation"),
         (set_to("network", {"activation": "tanh"}), "not the layers of one network"),
@@ -217,7 +217,7 @@ class Payload:
 def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
     trace, path = tmp_path / "it ran", tmp_path / "net.safetensors"
     path.write_bytes(pickle.dumps(Payload(trace)))
-    with pytest.raises(ValueError, match="no readable safetensors file"):
+    with pytest.raises(ValueError, match="not a readable safetensors file"):
         load_player(path)
     assert not trace.exists()
     pickle.loads(path.read_bytes())
@@ -228,19 +228,19 @@ def test_a_pickle_is_refused_and_not_run(tmp_path: Path) -> None:
 def test_random_bytes_are_refused(tmp_path: Path, n: int, seed: int) -> None:
     path = tmp_path / "net.safetensors"
     path.write_bytes(np.random.default_rng(seed).bytes(n))
-    with pytest.raises(ValueError, match="no readable safetensors file"):
+    with pytest.raises(ValueError, match="not a readable safetensors file"):
         load_player(path)
 
 
 def test_half_a_checkpoint_is_refused(checkpoint: Path) -> None:
     checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
-    with pytest.raises(ValueError, match="no readable safetensors file"):
+    with pytest.raises(ValueError, match="not a readable safetensors file"):
         load_player(checkpoint)
 
 
 def test_no_file_and_a_directory_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "none.safetensors", tmp_path):
-        with pytest.raises(ValueError, match="no readable safetensors file"):
+        with pytest.raises(ValueError, match="not a readable safetensors file"):
             load_player(path)
 
 

@@ -1,4 +1,4 @@
-"""What a player is handed tells nothing about the deck: the attack that found every deck of the first construction finds none."""
+"""What a player is handed tells nothing about the deck: the attack that found every deck of old finds none."""
 
 from __future__ import annotations
 

@@ -201,9 +201,9 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
     learner = SingleAgentBatch(
         card_envs.load_game("flip7"), 4000, opponents={"random": 3, "count3": 1}, seed=SEED, players=2, seat=0
     )
-    share = (learner.seating[:, 1] == 0).mean()
+    share = (learner.runner.seating[:, 1] == 0).mean()
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000), SEED
-    assert (learner.seating[:, 0] == -1).all()
+    assert (learner.runner.seating[:, 0] == -1).all()
 
 
 @pytest.mark.parametrize(
@@ -213,7 +213,7 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
         (["random"], "4 players need 3"),
         ({"random": -1.0}, "weights"),
         ({}, "weights"),
-        (3, "expected is a spec"),
+        (3, "a spec, a player"),
     ],
 )
 def test_bad_opponents_are_named(opponents, message):

@@ -20,7 +20,7 @@ MODULES = sorted(
 )
 
 # Each folder may import from those before it.
-LAYERS = (("engine",), ("games",), ("players",), ("envs",), ("arena", "risk", "render"), ("cli",))
+LAYERS = (("engine",), ("games", "render"), ("players",), ("envs",), ("arena", "risk"), ("cli",))
 # What a game may import of the engine.
 FOR_GAMES = {"game", "random", "picture"}
 # Public by their documentation: `collections.namedtuple`.

@@ -207,7 +207,7 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
     seen = []
 
     def look(learner: Any, player: Any, *rest: Any) -> Any:
-        seen.append((player.name, [repr(p) for p in learner.opponents], int(learner.matches.identity[0, 0])))
+        seen.append((player.name, [repr(p) for p in learner.runner.players], int(learner.matches.identity[0, 0])))
         return watch(learner, player, *rest)
 
     monkeypatch.setattr(warm_start, "watch", look)
@@ -308,7 +308,7 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
 
     class Watch(Callback):
         def _on_rollout_end(self) -> None:
-            (player,) = self.training_env.venv.learner.opponents  # type: ignore[attr-defined]
+            (player,) = self.training_env.venv.learner.runner.players  # type: ignore[attr-defined]
             seen.append(player)
             for its, current in zip(flat(player.layers), flat(copy_layers(self.model)), strict=True):
                 np.testing.assert_array_equal(its, current)

@@ -27,7 +27,7 @@ class Callback(BaseCallback):
 
 
 class EntropySchedule(Callback):
-    """Sets the entropy bonus, which SB3 keeps constant, for the update that follows a rollout."""
+    """Sets the entropy bonus, which SB3 would keep constant, before each update."""
 
     def __init__(self, schedule: Callable[[float], float], steps: int) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class EntropySchedule(Callback):
 
 
 class SelfPlay(Callback):
-    """Seats the current policy, which draws its actions by their probabilities, opposite the learner."""
+    """Keeps the opponent of the learner equal to the current policy."""
 
     def __init__(self, opponent: Network) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Keeper(Callback):
 
     Args:
         out: The directory of the run.
-        agent: The network as a player, which gets the layers of the policy.
+        agent: The player that gets the layers of the policy.
         evaluate: Plays the agent against all yardsticks.
         every: The number of steps from one evaluation to the next.
         first: Whether to evaluate before the first step too.
@@ -74,7 +74,7 @@ class Keeper(Callback):
         self._resumed = False
 
     def _on_training_start(self) -> None:
-        self._resumed = self.num_timesteps > 0  # the state on disk is the current one
+        self._resumed = self.num_timesteps > 0  # then the state on disk is the current one
 
     def _on_rollout_start(self) -> None:
         if not self._resumed:

@@ -69,7 +69,7 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
         model: The model of the run.
         best: The share of wins of the best evaluation so far.
     """
-    monitor, env = _environments(model)
+    monitor, env = _get_environments(model)
     kind, words, position, gauss, cached = np.random.get_state()  # noqa: NPY002 (SB3 draws from it)
     state = {
         "format": STATE,
@@ -99,10 +99,14 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """Read what :func:`save_state` wrote: tensors and plain values, no code. Anything else is a ``ValueError``."""
+    """Read what :func:`save_state` wrote: tensors and plain values, no code.
+
+    Raises:
+        ValueError: The file is something else.
+    """
     try:
         state = torch.load(path, weights_only=True)
-    except Exception as error:  # torch raises whatever its parsers meet in a broken file
+    except Exception as error:  # the parsers of torch raise anything in a broken file
         raise ValueError(f"{path}: this is not a readable state of a training run ({str(error).splitlines()[0]})") from None
     if not isinstance(state, dict) or state.get("format") != STATE:
         raise ValueError(f"{path}: this is not a state of a training run of this version ({STATE})")
@@ -111,7 +115,7 @@ def load_state(path: Path) -> dict[str, Any]:
 
 def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
     """Bring a new model that was made with the same arguments to a saved state."""
-    monitor, env = _environments(model)
+    monitor, env = _get_environments(model)
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])
     model.num_timesteps = state["num_timesteps"]
@@ -125,13 +129,13 @@ def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
     monitor.episode_count = held["episodes"]
     finished = [{"r": r, "l": length, "t": t} for r, length, t in held["finished"]]
     model.ep_info_buffer = deque(finished, maxlen=model._stats_window_size)
-    model.ep_success_buffer = deque(maxlen=model._stats_window_size)  # these games report none
+    model.ep_success_buffer = deque(maxlen=model._stats_window_size)  # these games have no successes
     torch.set_rng_state(state["random"]["torch"])
     kind, words, position, gauss, cached = state["random"]["numpy"]
     np.random.set_state((kind, np.array(words, np.uint32), position, gauss, cached))  # noqa: NPY002
     random.setstate(state["random"]["python"])
 
 
-def _environments(model: MaskablePPO) -> tuple[VecMonitor, CardVecEnv]:
+def _get_environments(model: MaskablePPO) -> tuple[VecMonitor, CardVecEnv]:
     monitor = cast(VecMonitor, model.env)
     return monitor, cast(CardVecEnv, monitor.venv)

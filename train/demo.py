@@ -1,4 +1,4 @@
-"""``make demo``: train an agent for Flip 7 with two players for about two minutes and show how it does."""
+"""``make demo``: train an agent for Flip 7 with two players for about two minutes, and show how it does."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RUN = Run(
 
 
 def find_free_directory() -> Path:
-    """The first of runs/demo, runs/demo-2, … that does not exist yet."""
+    """Return the first of runs/demo, runs/demo-2, … that does not exist yet."""
     return next(path for n in count(1) if not (path := Path("runs") / (f"demo-{n}" if n > 1 else "demo")).exists())
 
 

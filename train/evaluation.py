@@ -13,7 +13,7 @@ from card_envs.players import Player
 
 
 def list_yardsticks(game: Game, *others: str) -> list[str]:
-    """List whom an agent is measured against: ``random``, the named players of the game, its default opponent, ``others``."""
+    """List the opponents to measure an agent against: ``random``, the game's aliases and default opponent, and ``others``."""
     return list(dict.fromkeys(["random", *game.aliases, game.default_opponent, *others]))
 
 

@@ -88,7 +88,11 @@ class Plan:
 
     @classmethod
     def from_run(cls, run: Run) -> Plan:
-        """Check the arguments of a run; ``ValueError`` names what is wrong."""
+        """Check the arguments of a run.
+
+        Raises:
+            ValueError: The message names what is wrong.
+        """
         game = load_game(run.game)
         options = game.resolve(game.read_options(run.options, run.players))
         settings = load_settings(game, run.settings, warm_start=run.warm_start is not None)
@@ -97,7 +101,7 @@ class Plan:
             if not least <= value < 2**32:
                 raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
         if run.self_play and run.opponents is not None:
-            raise ValueError("--self-play and --opponents exclude each other: the opponents are the agent itself, or others")
+            raise ValueError("--self-play and --opponents exclude each other, as in self-play the agent is its own opponent")
         opponents = [] if run.self_play else split_specs(run.opponents or game.default_opponent)
         others = int(options["players"]) - 1
         if len(opponents) not in ({0} if run.self_play else {1, others}):
@@ -120,7 +124,7 @@ def make_model(plan: Plan) -> tuple[MaskablePPO, Network | None]:
     from train.checkpoints import copy_layers, make_blank_network
 
     torch.set_num_threads(plan.run.threads)
-    torch.distributions.Distribution.set_default_validate_args(False)  # these checks of every batch take a tenth of the time
+    torch.distributions.Distribution.set_default_validate_args(False)  # these checks would take a tenth of the time
     s = plan.settings
     opponent = None
     if plan.run.self_play:
@@ -325,7 +329,11 @@ def start(
 
 
 def _load_run(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | None, Run]:
-    """Load the state of the run in ``out``, if it got that far, and its arguments; ``ValueError`` if others were given."""
+    """Load the state of the run in ``out``, or ``None`` if it has none yet, and its arguments.
+
+    Raises:
+        ValueError: There is no run, or one of the arguments in ``given`` differs.
+    """
     from train.checkpoints import load_state
 
     path = out / "run.json"

@@ -18,7 +18,11 @@ FILE = Path(__file__).with_name("settings.toml")
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of a run; ``settings.toml`` says what they mean. A value out of range is a ``ValueError``."""
+    """The settings of a run, which ``settings.toml`` explains.
+
+    Raises:
+        ValueError: A value is out of range.
+    """
 
     n_envs: int
     n_steps: int
@@ -42,7 +46,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
-            allowed = _allowed(name, value)
+            allowed = _describe_allowed(name, value)
             if allowed:
                 raise ValueError(f"setting {name} = {value!r}: allowed is {allowed}")
         if self.warm_start_decisions < 2:
@@ -64,8 +68,8 @@ _POSITIVE = ("learning_rate", "clip_range", "max_grad_norm", "warm_start_learnin
 _SHARES = ("gamma", "gae_lambda", "clip_range")
 
 
-def _allowed(name: str, value: Any) -> str:
-    """What is allowed as this setting, if ``value`` is not; otherwise an empty string."""
+def _describe_allowed(name: str, value: Any) -> str:
+    """Return what is allowed as this setting if ``value`` is not, or an empty string if it is."""
     if name in _WORDS:
         return "" if value in _WORDS[name] else " or ".join(_WORDS[name])
     if name == "hidden":

@@ -23,7 +23,7 @@ from card_envs.players import Player
 from card_envs.players.runner import Runner
 from train.settings import Settings
 
-HELD_OUT = 20  # of so many decisions one is held out, to measure on
+HELD_OUT = 20  # one of so many decisions is held out to measure the fit
 
 Report = Callable[[int, int], None]  # takes how much is done and how much there is to do
 
@@ -37,10 +37,10 @@ class Demonstrations:
     """Decisions of a player in the place of the learner.
 
     Attributes:
-        observation: float32 [n, D].
-        action_mask: bool [n, A].
-        action: int64 [n], the choices of the player.
-        returns: float32 [n], the rewards from there to the end of the match.
+        observation: What the player knew, float32 [n, D].
+        action_mask: Whether each action was legal, bool [n, A].
+        action: The choices of the player, int64 [n].
+        returns: The sums of the rewards from there to the end of the match, float32 [n].
     """
 
     observation: Tensor
@@ -52,14 +52,14 @@ class Demonstrations:
         return len(self.action)
 
     def select(self, which: Tensor) -> Demonstrations:
-        """The decisions with these indices."""
+        """Return the decisions with these indices."""
         return Demonstrations(self.observation[which], self.action_mask[which], self.action[which], self.returns[which])
 
 
 def watch(learner: SingleAgentBatch, player: Player, decisions: int, report: Report = silent) -> Demonstrations:
-    """Let ``player`` act for the learner and keep their first ``decisions``, rounded up to whole steps of all rows.
+    """Let ``player`` act for the learner, and return their first ``decisions``, rounded up to whole steps of all rows.
 
-    Matches that are under way after that are played to the end, for their returns only.
+    Matches that are not over by then are played to the end, only for their returns.
     """
     matches = learner.matches
     n = matches.size
@@ -140,18 +140,18 @@ def imitate(
 def warm_start(
     model: MaskablePPO, learner: SingleAgentBatch, player: Player, name: str, settings: Settings, seed: int, console: Console
 ) -> None:
-    """Watch the player called ``name`` in the place of the learner, and make the policy of the model play like them."""
+    """Watch the player called ``name`` in the place of the learner, and fit the policy of the model to their play."""
     progress = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn(),
         console=console, transient=True, disable=not console.is_terminal,
     )  # fmt: skip
 
-    def shows(task: TaskID) -> Report:
+    def make_report(task: TaskID) -> Report:
         return lambda done, total: progress.update(task, completed=done, total=total)
 
     with progress:
-        shown = watch(learner, player, settings.warm_start_decisions, shows(progress.add_task(f"watching {name}")))
-        loss, accuracy = imitate(model, shown, settings, seed, shows(progress.add_task(f"imitating {name}")))
+        shown = watch(learner, player, settings.warm_start_decisions, make_report(progress.add_task(f"watching {name}")))
+        loss, accuracy = imitate(model, shown, settings, seed, make_report(progress.add_task(f"imitating {name}")))
     console.print(
         f"warm start: agrees with {name} in {100 * accuracy:.1f} % of decisions that it was not fitted to"
         f" (loss {loss:.3f}, {len(shown):,} decisions)",

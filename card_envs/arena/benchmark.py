@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import shlex
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from itertools import pairwise
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from card_envs.arena import statistics
-from card_envs.arena.boards import derive_list_seed
+from card_envs.arena.boards import derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
 from card_envs.arena.shard import Shard, Task, merge_shards
 from card_envs.arena.tournament import (
@@ -27,7 +26,6 @@ from card_envs.arena.tournament import (
     Tournament,
     Workers,
     find_irreproducible,
-    list_fixed_tasks,
     play_until_sure,
 )
 from card_envs.arena.workers import Threads
@@ -46,19 +44,20 @@ class Benchmark:
     """A benchmark: its settings, checked by :meth:`create`, and the tournament that it plays.
 
     Attributes:
-        tournament: the players and all that was played.
-        board_list, seed: name and seed of the board list.
-        options: the game's options without the number of players.
-        matches: of each line-up; ``None`` for the default.
-        until_sure, baseline, edge: whether a sequential test ends the matches, and of what.
-        gate: a player and the baseline that it must beat.
-        panel: the panel that is played, if any.
-        seconds, played: how long this process has played, and how many matches.
-        interrupted: whether Ctrl-C has ended it.
-        resumed: whether it continues an earlier report.
-        sequential: whether some boards come from a run that a sequential test ended.
-        irreproducible: players that do not play a board again as before.
-        other_shards, other_players: the parts of a continued report that this benchmark does not need but keeps.
+        tournament: The players and everything played so far.
+        board_list, seed: The name and the seed of the board list.
+        options: The game's options without the number of players.
+        matches: The number of matches of each line-up; ``None`` for the default.
+        until_sure, baseline, edge: Whether a sequential test of everybody against ``baseline`` ends the matches, and the board
+            score that it tells from 0.
+        gate: A player and the baseline that they must beat.
+        panel: The version of the panel that is played, if any, and whether it is played as a whole.
+        seconds, played: How long this process has played, and how many matches.
+        interrupted: Whether Ctrl-C ended the run.
+        resumed: Whether an earlier report is continued.
+        sequential: Whether some boards come from a run that a sequential test ended.
+        irreproducible: The players that did not play a board again as before.
+        other_shards, other_players: The parts of a continued report that are not needed here but kept.
     """
 
     tournament: Tournament
@@ -113,7 +112,7 @@ class Benchmark:
         for table_options in resolved.values():
             roster.make_players(roster, table_options)
         if matches is not None:
-            check_matches(matches, sizes[-1])
+            matches = check_matches(matches, sizes[-1])
         if not 0 < edge < 1:
             raise ValueError(f"edge = {edge!r}: allowed is a share of the wins between 0 and 1, such as .02")
         if baseline is not None and baseline not in specs:
@@ -129,7 +128,7 @@ class Benchmark:
             board_list,
             int(seed),
             {name: value for name, value in resolved[sizes[0]].items() if name != "players"},
-            None if matches is None else int(matches),
+            matches,
             until_sure,
             baseline,
             edge,
@@ -145,15 +144,24 @@ class Benchmark:
         return {n: -(-(self.matches or MATCHES) // n) for n in self.tournament.tables}
 
     def list_tasks(self) -> list[Task]:
-        """Return what is left to be played for a fixed number of matches."""
-        return list_fixed_tasks(self.tournament, self.boards)
+        """Return what is left to be played for a fixed number of matches.
+
+        Early boards come first, so that an interrupted benchmark has played about equally much of all line-ups.
+        """
+        tasks = [
+            task
+            for n, boards in self.boards.items()
+            for lineup in list_lineups(list(self.tournament.roster), n)
+            for task in self.tournament.list_tasks(n, lineup, range(boards))
+        ]
+        return sorted(tasks, key=lambda task: task.first)  # the sort is stable
 
     def play(self, workers: Workers, progress: Progress = lambda matches: None) -> None:
         """Play what is left to be played; Ctrl-C ends it early.
 
         Args:
-            workers: who plays.
-            progress: is called with the number of matches after each shard.
+            workers: Who plays.
+            progress: Called with the number of matches after each shard.
         """
         if isinstance(workers, Threads):
             workers.warm_up(self.tournament)
@@ -178,12 +186,25 @@ class Benchmark:
     # ---- the report
 
     def make_report(self, command: str | None = None) -> dict[str, Any]:
-        """Return the whole report, JSON-able.
+        """Return the whole report as JSON-able values.
 
         Args:
-            command: the command line that is noted in it; by default that of this process.
+            command: The command line to be noted in the report; by default that of this process.
         """
-        results, boards = self._make_results(), self._pack_boards()
+        results = make_results(
+            self.tournament,
+            board_list=self.board_list,
+            list_seed=self.seed,
+            options=self.options,
+            version=version("card-envs"),
+            baseline=self.baseline,
+            edge=self.edge,
+            until_sure=self.until_sure,
+            sequential=self.sequential and not self.until_sure,
+            gate=self.gate,
+            panel=self.panel,
+        )
+        boards = self._pack_boards()
         return {
             "schema": SCHEMA,
             "header": {
@@ -211,42 +232,27 @@ class Benchmark:
             "boards_sha256": hash_json(boards),
         }
 
-    def _make_results(self) -> dict[str, Any]:
-        return make_results(
-            self.tournament,
-            board_list=self.board_list,
-            list_seed=self.seed,
-            options=self.options,
-            version=version("card-envs"),
-            baseline=self.baseline,
-            edge=self.edge,
-            until_sure=self.until_sure,
-            sequential=self.sequential and not self.until_sure,
-            gate=self.gate,
-            panel=self.panel,
-        )
-
     def _measure_speeds(self) -> dict[str, dict[str, float | None]]:
-        """Return milliseconds per decision of what this process has played, by number of players and name."""
-        spent: dict[str, dict[str, list[float]]] = {}
-        for (n, lineup), by in self.tournament.shards.items():
-            for shard in by.values():
-                for name, seconds, timed in zip(sorted(set(lineup)), shard.seconds, shard.timed, strict=True):
-                    sums = spent.setdefault(str(n), {}).setdefault(name, [0.0, 0])
-                    sums[0] += float(seconds)
-                    sums[1] += int(timed)
-        return {
-            n: {name: round(1000 * s / d, 6) if d else None for name, (s, d) in sorted(by.items())}
-            for n, by in sorted(spent.items())
-        }
+        """Return the milliseconds per decision in this process, by number of players and name."""
+        seconds: dict[tuple[int, str], float] = defaultdict(float)
+        decisions: dict[tuple[int, str], int] = defaultdict(int)
+        for (n, lineup), by_board in self.tournament.shards.items():
+            for shard in by_board.values():
+                for name, spent, timed in zip(sorted(set(lineup)), shard.seconds, shard.timed, strict=True):
+                    seconds[n, name] += float(spent)
+                    decisions[n, name] += int(timed)
+        speeds: dict[str, dict[str, float | None]] = {str(n): {} for n, _ in sorted(decisions)}
+        for (n, name), count in sorted(decisions.items()):
+            speeds[str(n)][name] = round(1000 * seconds[n, name] / count, 6) if count else None
+        return speeds
 
     def _pack_boards(self) -> dict[str, Any]:
         """Return all boards as the report stores them, with what they depend on."""
         identity = self._identify()
         packed = [
-            {"players": n, "lineup": list(lineup), "shards": [shard.to_json() for _, shard in sorted(by.items())]}
-            for (n, lineup), by in sorted(self.tournament.shards.items())
-            if by
+            {"players": n, "lineup": list(lineup), "shards": [shard.to_json() for _, shard in sorted(by_board.items())]}
+            for (n, lineup), by_board in sorted(self.tournament.shards.items())
+            if by_board
         ]
         return identity | {
             "players": self.other_players | identity["players"],
@@ -273,13 +279,13 @@ class Benchmark:
     # ---- going on
 
     def resume(self, report: Mapping[str, Any], source: str = "the report") -> None:
-        """Take over the boards of an earlier report of the same game, options, board list and package.
+        """Take over the boards of an earlier report of the same game, options, board list and version of the package.
 
         Boards of other players or table sizes are kept for the new report as they are.
 
         Args:
-            report: the earlier report.
-            source: what error messages call it.
+            report: The earlier report.
+            source: What error messages call the report.
 
         Raises:
             ValueError: Something differs or is damaged; the message names the first such thing.
@@ -325,7 +331,7 @@ def check_matches(matches: object, players: int) -> int:
     """Return the number of matches as an int.
 
     Raises:
-        ValueError: It is not a whole number, or too small for two boards of this many players.
+        ValueError: The number is not whole, or too small for two boards of this many players.
     """
     if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= players:
         raise ValueError(f"matches = {matches!r}: allowed is a whole number from {players + 1} (2 boards of {players})")
@@ -346,18 +352,19 @@ def run_benchmark(
     Every line-up plays the same boards: one player among the others of each kind, both ways, and free for all.
 
     Args:
-        game: a game or its name.
-        players: specs, or specs and players by name.
-        threads: the number of threads that play; the results do not depend on it.
-        workers: makes whoever plays instead of threads, such as :class:`card_envs.arena.workers.RayCluster`.
-        progress: is called with the number of matches after each shard.
+        game: A game or its name.
+        players: Specs, or specs or players by name.
+        threads: The number of threads that play; the results do not depend on it.
+        workers: A function of the roster that makes whoever plays instead of threads, such as
+            :class:`card_envs.arena.workers.RayCluster`.
+        progress: Called with the number of matches after each shard.
         **arguments: ``tables`` (numbers of players), ``matches`` (of each line-up, rounded up to whole boards), ``until_sure``
             (a sequential test of everybody against ``baseline`` for a difference of ``edge``, with ``matches`` as the limit),
             ``gate`` (``"A > B"``), ``board_list`` and ``seed`` (see :func:`~card_envs.arena.boards.derive_list_seed`), and the
             game's options.
 
     Returns:
-        The report, JSON-able.
+        The report as JSON-able values.
 
     Raises:
         ValueError: An argument is wrong; the message says what is allowed.
@@ -368,19 +375,3 @@ def run_benchmark(
     if benchmark.interrupted:
         raise KeyboardInterrupt
     return benchmark.make_report()
-
-
-def read_report(file: Path) -> dict[str, Any]:
-    """Read the JSON of a report.
-
-    Raises:
-        ValueError: The file does not hold a JSON object.
-        OSError: The file cannot be read.
-    """
-    try:
-        report = json.loads(file.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{file}: not valid JSON ({error})") from None
-    if not isinstance(report, dict):
-        raise ValueError(f"{file}: a report is a JSON object, not {type(report).__name__}")
-    return report

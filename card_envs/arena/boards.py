@@ -19,8 +19,7 @@ from card_envs.engine.keys import NO_SALT, PLACES, derive, derive_roots
 
 BOARD_LISTS = ("train", "tune", "report")
 LIST_SIZE = 1 << 40  # seeds reserved for each list
-
-FREE_FOR_ALLS = 20  # at least; more where that is needed to seat everybody equally often
+FREE_FOR_ALLS = 20  # the least number of free-for-alls; there are more where everybody could not sit down equally often
 
 Lineup = tuple[str, ...]  # a player's name for each place; each board assigns the places to seats anew
 
@@ -36,7 +35,7 @@ def derive_list_seed(board_list: str, seed: int = 0) -> int:
 
     Args:
         board_list: ``"train"``, ``"tune"`` or ``"report"``.
-        seed: 0 … 2**40 - 1, selects one of many lists of that name.
+        seed: Selects one of many lists of that name, 0 … 2**40 - 1.
 
     Raises:
         ValueError: The name is unknown or the seed is out of range.
@@ -98,13 +97,13 @@ def assign_seats(seed: int, boards: NDArray[np.int64], rotations: NDArray[np.int
     rotations then move this arrangement on by one seat each.
 
     Args:
-        seed: the seed of the board list.
-        boards: int64 [matches], numbers of the boards.
-        rotations: int64 [matches], 0 … players - 1.
-        players: the number of seats.
+        seed: The seed of the board list.
+        boards: The number of each match's board, int64 [matches].
+        rotations: The rotation of each match, int64 [matches], 0 … players - 1.
+        players: The number of seats.
 
     Returns:
-        int64 [matches, players]: the place in each seat.
+        The place in each seat, int64 [matches, players].
     """
     low, high = derive_roots([seed])[0]
     with np.errstate(over="ignore"):

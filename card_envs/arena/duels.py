@@ -19,7 +19,7 @@ from card_envs.players import Player
 MATCHES = 20_000
 MATCHES_AT_ONCE = 4096
 
-OUTS = "outs"  # what games of shedding call the count of deals that a player ended with an empty hand
+OUTS = "outs"  # the name, in games about getting rid of cards, of the count of deals ended with an empty hand
 DEALS_AMONG_EQUALS = 1000
 
 
@@ -29,10 +29,10 @@ class Duel:
 
     Attributes:
         share: A's share of the wins; k winners of a match get 1/k each.
-        fair: 1/n, the share of a player among equals.
-        margin: the points by which A is ahead of the mean of the others, in the direction that wins.
-        matches: how many were played.
-        truncated: how many of them a technical cap ended.
+        fair: The share of a player among equals, 1/n.
+        margin: The points by which A is ahead of the mean of the others, in the direction that wins.
+        matches: The number of matches.
+        truncated: The number of matches that a technical cap ended.
     """
 
     share: Estimate
@@ -57,11 +57,11 @@ def play_duel(
     Unlike a benchmark, a duel ends at the first failure of a player, and all boards are played side by side.
 
     Args:
-        game: a game or its name.
-        a, b: players or specs.
-        matches: how many, rounded up to whole boards of n matches; at least 2 boards.
-        board_list, seed: see :func:`~card_envs.arena.boards.derive_list_seed`.
-        **options: the game's options, with ``players`` = n.
+        game: A game or its name.
+        a, b: Players or specs.
+        matches: The number of matches, rounded up to whole boards of n matches; at least 2 boards.
+        board_list, seed: As for :func:`~card_envs.arena.boards.derive_list_seed`.
+        **options: The game's options, with ``players`` = n.
 
     Raises:
         ValueError: An argument is wrong; the message says what is allowed.
@@ -122,12 +122,13 @@ def list_ranking_tasks(benchmark: Benchmark) -> list[Task]:
 def make_ranking(tournament: Tournament, n: int, order: Sequence[str]) -> str:
     """Return a Markdown table of how often one of each row's player wins among n - 1 of each column's, with 95 % intervals.
 
-    In games of shedding, a last column tells how often a deal among equals ends with an empty hand and not for lack of cards.
+    In games about getting rid of cards, a last column tells how often a deal among equals ends with an empty hand and not for
+    lack of cards.
 
     Args:
-        tournament: the tasks of :func:`list_ranking_tasks` have been played in it.
-        n: the number of players at the table.
-        order: the names in the order of the rows.
+        tournament: A tournament in which the tasks of :func:`list_ranking_tasks` have been played.
+        n: The number of players at the table.
+        order: The names in the order of the rows.
     """
     sheds = OUTS in tournament.game.count_names
     head = [f"one ↓ among {n - 1} →", *order, *(["goes out"] if sheds else [])]
@@ -148,8 +149,7 @@ def _format_share(tournament: Tournament, n: int, one: str, others: str) -> str:
 
 def _measure_going_out(tournament: Tournament, n: int, name: str) -> float:
     options = tournament.tables[n]
-    players = tournament.roster.make_players([name], options)
+    task = Task(tournament.game, options, (name,) * n, tournament.seed, 0, DEALS_AMONG_EQUALS, "deal", forgiving=False)
     with limit_blas():
-        task = Task(tournament.game, options, (name,) * n, tournament.seed, 0, DEALS_AMONG_EQUALS, "deal", forgiving=False)
-        shard = play_shard(task, players)
+        shard = play_shard(task, tournament.roster.make_players([name], options))
     return float(shard.counts[:, 0, tournament.game.count_names.index(OUTS)].sum()) / (n * DEALS_AMONG_EQUALS)

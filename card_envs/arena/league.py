@@ -21,10 +21,10 @@ class Columns:
     """Everything that is resampled, for every board, summed over line-ups and rotations; P is the number of players.
 
     Attributes:
-        counts: float64 [boards, P, P], wins of i over j by placement.
-        shares, seats: float64 [boards, P], shares of the wins, and the number of seats that the player took.
-        places, margins: float64 [boards, P], summed over those seats.
-        measured: float64 [boards, P, C], the counts behind the game's metrics.
+        counts: The wins of i over j by placement, float64 [boards, P, P].
+        shares, seats: The shares of the wins and the number of seats that the player took, float64 [boards, P].
+        places, margins: The placements and margins, summed over those seats, float64 [boards, P].
+        measured: The counts behind the game's metrics, float64 [boards, P, C].
     """
 
     counts: Floats
@@ -71,7 +71,7 @@ def sum_columns(tournament: Tournament, n: int) -> Columns:
 
 
 def make_league(tournament: Tournament, n: int) -> list[dict[str, Any]]:
-    """Return a row for every player that has played, the best rating first; all figures have 95 % bootstrap bounds."""
+    """Return a row for every player that has played, the best rating first; its figures have 95 % bootstrap bounds."""
     names = list(tournament.roster)
     columns = sum_columns(tournament, n)
     if not len(columns.counts):
@@ -126,10 +126,10 @@ def compute_metrics(game: Game, total: Floats, drawn: Floats, several: bool) -> 
     """Compute the game's metrics.
 
     Args:
-        game: whose metrics.
-        total: float64 [C], the counts.
-        drawn: float64 [resamples, C], resampled counts.
-        several: whether there is more than one board, so that there are bounds.
+        game: The game whose metrics they are.
+        total: The counts, float64 [C].
+        drawn: The resampled counts, float64 [resamples, C].
+        several: Whether there is more than one board, so that there are bounds.
 
     Returns:
         ``value``, ``low`` and ``high`` of each metric; ``None`` where it is undefined.
@@ -162,29 +162,27 @@ def _rate(counts: Floats, drawn: Floats, comparable: NDArray[np.bool_], referenc
 
 def _sum_totals(tournament: Tournament, n: int, name: str) -> dict[str, Any]:
     """Return the figures that are counted but not resampled."""
-    seat_shares, seats, sat, decisions, faults, points, deals, truncated, matches = np.zeros(n), 0, 0, 0, 0, 0, 0, 0, 0
-    for (size, lineup), shards in sorted(tournament.shards.items()):
-        if size != n or name not in lineup:
-            continue
-        who, copies = sorted(set(lineup)).index(name), lineup.count(name)
-        for s in shards.values():
-            matches += s.boards * n
-            seats += s.boards * copies  # at each of the n seats
-            sat += s.boards * n * copies
-            seat_shares = seat_shares + s.seat_shares[who] / count_win_units(n)
-            decisions += int(s.decisions[who])
-            faults += int(s.faults[who])
-            points += int(s.points[who])
-            deals += s.deals * copies
-            truncated += s.truncated
+    played = [
+        (s, sorted(set(lineup)).index(name), lineup.count(name))
+        for (size, lineup), shards in tournament.shards.items()
+        if size == n and name in lineup
+        for s in shards.values()
+    ]
+    seats = sum(s.boards * copies for s, _, copies in played)  # the matches of the player in each of the n seats
+    sat = seats * n
+    seat_shares = sum(s.seat_shares[who] for s, who, _ in played) / count_win_units(n)
+    decisions, faults, points = (
+        sum(int(getattr(s, count)[who]) for s, who, _ in played) for count in ("decisions", "faults", "points")
+    )
+    deals = sum(s.deals * copies for s, _, copies in played)
     return {
         "seats": [round_figure(share / seats) for share in seat_shares],
-        "matches": matches,
+        "matches": sum(s.boards for s, _, _ in played) * n,
         "decisions": decisions,
         "decisions_per_match": round_figure(decisions / sat),
         "points_per_match": round_figure(points / sat),
         "points_per_deal": round_figure(points / deals) if deals else None,
         "deals_per_match": round_figure(deals / sat),
         "illegal": faults,
-        "truncated": truncated,
+        "truncated": sum(s.truncated for s, _, _ in played),
     }

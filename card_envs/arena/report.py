@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
-from rich.table import Table as Grid
+
+from card_envs.console import make_grid
 
 Report = Mapping[str, Any]
 
@@ -255,12 +256,7 @@ def print_report(report: Report, console: Console) -> None:
         for line in section.lines:
             console.print(line)
         if section.columns:
-            grid = Grid(*section.columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-            for column in grid.columns[1:]:
-                column.justify = "right"
-            for row in section.rows:
-                grid.add_row(*row)
-            console.print(grid)
+            console.print(make_grid(section.columns, section.rows, "right"))
         console.print()
 
 
@@ -291,7 +287,7 @@ def save_picture(report: Report, file: Path) -> None:
     """Write :func:`draw_report` to a file.
 
     Raises:
-        ValueError: matplotlib does not write files with this suffix.
+        ValueError: Matplotlib does not write files with this suffix.
     """
     draw_report(report).savefig(file)
 

@@ -29,7 +29,7 @@ SCORE_BOUNDS = (-0.5, 0.5)
 
 
 def hash_json(value: Any) -> str:
-    """Return the SHA-256 of plain values, as JSON with sorted keys and no blanks so that equal values give equal bytes."""
+    """Return the SHA-256 of JSON-able values, written with sorted keys and no blanks so that equal values give equal bytes."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return sha256(text.encode()).hexdigest()
 
@@ -93,12 +93,12 @@ def make_cross_table(
     """Return an entry for every pair that has met: A's board score against B (see :meth:`Tournament.score_pair`).
 
     Args:
-        tournament: what was played.
-        n: the number of players at the table.
-        baseline: the player that others are compared with; it is always B.
-        edge: the board score that the sequential test tells from 0.
-        until_sure: whether the boards were played by the sequential test.
-        sequential: whether some boards come from an earlier run that a sequential test ended.
+        tournament: What was played.
+        n: The number of players at the table.
+        baseline: The player with whom others are compared, and who is always B.
+        edge: The board score that the sequential test tells from 0.
+        until_sure: Whether the boards were played by the sequential test.
+        sequential: Whether some boards come from an earlier run that a sequential test ended.
     """
     entries = []
     for first, second in combinations(tournament.roster, 2):
@@ -152,7 +152,7 @@ def _compute_independent_variance(tournament: Tournament, n: int, a: str, b: str
 
 
 def _find_intransitive(n: int, league: list[dict[str, Any]], cross: list[dict[str, Any]]) -> Iterator[str]:
-    """Yield a warning for each player that is placed ahead of a higher rated one: no ranking then tells the whole truth."""
+    """Yield a warning for each player who is placed ahead of a higher rated one, since no ranking then tells the truth."""
     rating = {row["player"]: row["rating"] for row in league if row["rating"] is not None}
     for entry in cross:
         ahead = entry["ahead"]
@@ -183,16 +183,18 @@ def make_results(
     gate: tuple[str, str] | None = None,
     panel: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return everything that the matches say, JSON-able: equal for equal matches, whoever played them and in whatever order.
+    """Return everything that the matches say as JSON-able values.
+
+    They are equal for equal matches, whoever played these and in whatever order.
 
     Args:
-        tournament: what was played.
-        board_list, list_seed: name and seed of the board list.
-        options: the game's options.
-        version: of this package.
-        baseline, edge, until_sure, sequential: see :func:`make_cross_table`.
-        gate: a player and the baseline that it must beat.
-        panel: the panel that was played, if any.
+        tournament: What was played.
+        board_list, list_seed: The name and the seed of the board list.
+        options: The game's options without the number of players.
+        version: The version of this package.
+        baseline, edge, until_sure, sequential: As for :func:`make_cross_table`.
+        gate: A player and the baseline that they must beat.
+        panel: The panel that was played, if any.
     """
     game = tournament.game
     tables: dict[str, Any] = {"league": [], "cross": [], "warnings": []}
@@ -200,17 +202,16 @@ def make_results(
     for n, resolved in tournament.tables.items():
         for key, part in make_tables(tournament, n, baseline, edge, until_sure, sequential).items():
             tables[key] += part
-        ends = [s.end for (size, _), by in tournament.shards.items() if size == n for s in by.values()]
+        ends = [s.end for (size, _), by_board in tournament.shards.items() if size == n for s in by_board.values()]
         count = max(ends, default=0)
         boards[str(n)] = {"boards": count, "sha256": hash_boards(game, resolved, tournament.seed, count)}
-    told = [text for _, by in sorted(tournament.shards.items()) for _, s in sorted(by.items()) for text in s.told]
-    shared = {name: value for name, value in options.items() if name != "players"}
+    told = [text for n, lineup in sorted(tournament.shards) for s in tournament.select_shards(n, lineup) for text in s.told]
     measures = load_measures(game)
     return {
         "game": game.id,
         "package": version,
-        "options": shared,
-        "options_sha256": hash_json(shared),
+        "options": dict(options),
+        "options_sha256": hash_json(dict(options)),
         "tables": list(tournament.tables),
         "boards": {"list": board_list, "seed": list_seed, "by_players": boards},
         "players": [{"player": name} | identify_player(spec, game) for name, spec in tournament.roster.specs.items()],

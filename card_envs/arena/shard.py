@@ -42,13 +42,13 @@ class Task:
     """A shard to be played.
 
     Attributes:
-        game, options: what is played.
-        lineup: who plays.
-        seed: the seed of the board list.
-        first, boards: boards ``first`` … ``first + boards - 1`` of the list.
-        episode: ``"match"`` or ``"deal"`` (only the first deal of each match).
-        forgiving: whether a player that fails loses the match instead of ending the run.
-        measured: whether the game's metrics are counted.
+        game, options: What is played.
+        lineup: Who plays.
+        seed: The seed of the board list.
+        first, boards: The number of the first board, and how many boards follow each other from there.
+        episode: ``"match"``, or ``"deal"`` for only the first deal of each match.
+        forgiving: Whether a player that fails loses the match instead of ending the run.
+        measured: Whether the game's metrics are counted.
     """
 
     game: Game
@@ -63,11 +63,12 @@ class Task:
 
     @property
     def matches(self) -> int:
+        """The number of matches."""
         return self.boards * len(self.lineup)
 
 
 def count_win_units(players: int) -> int:
-    """Return lcm(1 … players), the units that a win is counted in: each of k winners gets exactly 1/k of them."""
+    """Return the units that a win is counted in, lcm(1 … players), so that each of k winners gets a whole number of them."""
     return math.lcm(*range(1, players + 1))
 
 
@@ -82,18 +83,19 @@ class Shard:
     """What the P different players of a line-up, sorted by name, did on consecutive boards at a table of n.
 
     Attributes:
-        first, boards: which boards.
-        pairs: int64 [boards, P, P], half wins of i over j by placement: 2 if i is ahead, 1 if they are level.
-        shares: int64 [boards, P], shares of the wins in units of :func:`count_win_units`.
-        margins: int64 [boards, P], n - 1 times the points ahead of the mean of the others; 0 in a match lost by a failure.
-        places: int64 [boards, P], twice the placements; players that tie have the mean of their placements.
-        counts: int64 [boards, P, C], the counts of :func:`~card_envs.engine.measures.load_measures`.
-        seat_shares, seat_squares: int64 [P, n], sums of the shares and of their squares by seat.
-        points, faults, decisions: int64 [P], total points, matches lost by a failure, decisions made.
-        deals: deals played to their end in all matches.
-        truncated: matches ended by a technical cap.
-        told: the first faults in words.
-        seconds, timed: float64 and int64 [P], the time spent on ``timed`` decisions in this process. Not part of the results.
+        first, boards: The number of the first board, and how many boards there are.
+        pairs: The half wins of i over j by placement, 2 if i is ahead and 1 if they are level, int64 [boards, P, P].
+        shares: The shares of the wins in units of :func:`count_win_units`, int64 [boards, P].
+        margins: The points ahead of the mean of the others, times n - 1; 0 in a match lost by a failure. int64 [boards, P].
+        places: Twice the placements; players that tie have the mean of their placements. int64 [boards, P].
+        counts: The counts of :func:`~card_envs.engine.measures.load_measures`, int64 [boards, P, C].
+        seat_shares, seat_squares: The sums of the shares and of their squares by seat, int64 [P, n].
+        points, faults, decisions: The points, the matches lost by a failure, and the decisions made, int64 [P].
+        deals: The number of deals played to their end in all matches.
+        truncated: The number of matches ended by a technical cap.
+        told: The first faults in words.
+        seconds: The time spent on ``timed`` decisions in this process, float64 [P]. Not part of the results.
+        timed: The number of decisions that were timed, int64 [P]. Not part of the results.
     """
 
     first: int
@@ -128,7 +130,7 @@ class Shard:
         return Shard(self.first, **joined, **added, told=[text for s in parts for text in s.told][:FAULTS_TOLD])
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain values; the integers of every board are packed as base64 of zlib of little-endian int64."""
+        """Return JSON-able values; the integers of every board are packed as base64 of zlib of little-endian int64."""
         packed = {name: _pack(getattr(self, name)) for name in PER_BOARD}
         lists = {name: getattr(self, name).tolist() for name in PER_SHARD}
         rest = {name: getattr(self, name) for name in ("first", "boards", "deals", "truncated", "told")}
@@ -139,9 +141,9 @@ class Shard:
         """Read a shard that :meth:`to_json` has written.
 
         Args:
-            data: the plain values.
-            different: the number of different players.
-            counts: the number of counts of the game.
+            data: The JSON-able values.
+            different: The number of different players.
+            counts: The number of counts of the game.
 
         Raises:
             ValueError: The data are not those of such a shard.
@@ -183,7 +185,7 @@ def merge_shards(shards: Mapping[int, Shard]) -> dict[int, Shard]:
 
 
 def limit_blas() -> AbstractContextManager[Any]:
-    """Keep linear algebra on one thread. This holds for the whole process, so it goes around all shards played at a time."""
+    """Keep linear algebra on one thread, in the whole process: it goes around all shards that are played at the same time."""
     limits: AbstractContextManager[Any] = threadpool_limits(limits=1, user_api="blas")
     return limits
 
@@ -200,15 +202,15 @@ def choose_shard_size(players: Iterable[Player]) -> int:
 
 
 class Stopped(Exception):  # noqa: N818 (it is not an error)
-    """Playing was stopped before the end of the matches."""
+    """Raised when playing is stopped before the end of the matches."""
 
 
 class _Counter(Watcher):
     """Counts decisions and what the game's metrics are made of.
 
     Attributes:
-        decisions: int64 [players of the runner], the decisions that each has made.
-        counts: int64 [matches, seats, C], the counts of the measures.
+        decisions: The decisions that each player of the runner has made, int64 [players].
+        counts: The counts of the measures, int64 [matches, seats, C].
     """
 
     def __init__(self, matches: Matches, task: Task, stop: Event | None) -> None:
@@ -227,21 +229,14 @@ class _Counter(Watcher):
         self.decisions += np.bincount(who[rows], minlength=len(self.decisions))
 
     def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
-        self._count(rows)
-        self._appraise(rows)
-
-    def after_end(self, rows: NDArray[np.int64]) -> None:
-        self._count(rows)
-        self._appraise(rows)
+        self.after_end(rows)
 
     def after_failure(self, rows: NDArray[np.int64]) -> None:
-        self._count(rows)
-
-    def _count(self, rows: NDArray[np.int64]) -> None:
         if self._measures is not None:
             self._matches.count(rows, self._finished, self.counts)
 
-    def _appraise(self, rows: NDArray[np.int64]) -> None:
+    def after_end(self, rows: NDArray[np.int64]) -> None:
+        self.after_failure(rows)
         if self._measures is None or self._measures.appraiser is None:
             return
         rows = rows[self._appraised[rows]]
@@ -256,12 +251,13 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     """Play a shard within :func:`limit_blas`.
 
     Args:
-        task: what is played.
-        players: players by the names of the line-up.
-        stop: ends the shard early when it is set, by :class:`Stopped`.
+        task: What is played.
+        players: The players by the names of the line-up.
+        stop: An event that ends the shard early when it is set.
 
     Raises:
         IllegalAction: A player has answered with an illegal action, and the task is not forgiving.
+        Stopped: ``stop`` was set.
     """
     n = len(task.lineup)
     names = sorted(set(task.lineup))
@@ -272,15 +268,12 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     salt = int.from_bytes(sha256("\n".join(task.lineup).encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
         salts: NDArray[np.uint64] = mix(np.uint64(salt) + rotation.astype(np.uint64))
-    matches = Matches(
-        task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False
-    )  # fmt: skip
+    matches = Matches(task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False)
     matches.identify(rows, task.seed, board, 0)
     matches.actions[:] = RESET
-    seating = player_at_place[place_at]
     counter = _Counter(matches, task, stop)
     runner = Runner(matches, [players[name] for name in names], forgiving=task.forgiving, salt=salts, watcher=counter)
-    runner.seating[:] = seating
+    runner.seating[:] = player_at_place[place_at]
     runner.play(rows.copy())
     return _summarize(task, names, runner, counter, place_at)
 
@@ -288,8 +281,7 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
 def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Counter, place_at: NDArray[np.int64]) -> Shard:
     """Sum what happened in the matches by board and player; ``place_at`` [matches, seats] is the line-up's place in a seat."""
     n, boards, matches = len(task.lineup), task.boards, runner.matches
-    player_at_place = np.array([names.index(name) for name in task.lineup])
-    is_at = (player_at_place[:, None] == np.arange(len(names))).astype(np.int64)  # [place, player]
+    is_at = np.array([[name == here for name in names] for here in task.lineup], np.int64)  # [place, player]
     totals = np.empty((task.matches, n), np.int64)  # by place
     np.put_along_axis(totals, place_at, matches.states["totals"][:, :n].astype(np.int64), axis=1)
     direction = 1 if task.game.score_scale(task.options) > 0 else -1  # -1 if the lowest total wins
@@ -313,10 +305,9 @@ def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Count
     half_wins = (ahead + 1).reshape(boards, n, n, n).sum(axis=1)
     pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", half_wins, is_at, is_at)
     pairs[:, np.arange(len(names)), np.arange(len(names))] = 0
-    player_at = player_at_place[place_at]
-    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", player_at[:, :, None] == np.arange(len(names)), counter.counts)
-    seat_share = np.take_along_axis(shares, place_at, axis=1)
-    seats = [np.where(player_at == player, seat_share, 0) for player in range(len(names))]
+    sits = runner.seating[:, :, None] == np.arange(len(names))  # [match, seat, player]
+    counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", sits, counter.counts)
+    seat_shares = sits * np.take_along_axis(shares, place_at, axis=1)[:, :, None]
     return Shard(
         first=task.first,
         boards=boards,
@@ -325,8 +316,8 @@ def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Count
         margins=sum_boards(margins),
         places=sum_boards(doubled_places),
         counts=counts.reshape(boards, n, *counts.shape[1:]).sum(axis=1),
-        seat_shares=np.array([values.sum(axis=0) for values in seats]),
-        seat_squares=np.array([(values**2).sum(axis=0) for values in seats]),
+        seat_shares=seat_shares.sum(axis=0).T,
+        seat_squares=(seat_shares**2).sum(axis=0).T,
         points=totals.sum(axis=0) @ is_at,
         faults=faults,
         decisions=counter.decisions,

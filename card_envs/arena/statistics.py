@@ -39,14 +39,14 @@ def round_figure(value: float | None, digits: int = 6) -> float | None:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of independent values.
+    """The mean of independent values, with what it says about the true mean.
 
     Attributes:
-        mean: the mean.
-        low, high: its two-sided 95 % interval (Student's t).
-        floor: its one-sided 95 % lower bound.
-        p: the two-sided p-value of the true mean being 0.
-        n: the number of values.
+        mean: The mean of the values.
+        low, high: The two-sided 95 % interval (Student's t).
+        floor: The one-sided 95 % lower bound.
+        p: The two-sided p-value of a true mean of 0.
+        n: The number of values.
     """
 
     mean: float
@@ -75,8 +75,11 @@ def estimate_mean(values: Floats, bounds: tuple[float, float] | None = None) -> 
     known, the interval then allows for values at these bounds that have not been seen; otherwise it has no width.
 
     Args:
-        values: float64 [n], n at least 2.
-        bounds: the lowest and the highest possible value, if there are any.
+        values: The values, float64 [n], n at least 2.
+        bounds: The lowest and the highest possible value, if there are any.
+
+    Raises:
+        ValueError: There are fewer than two values.
     """
     n = len(values)
     if n < 2:
@@ -106,7 +109,7 @@ def adjust_by_holm(p: Sequence[float]) -> list[float]:
 
 
 def compute_variance_factor(scores: Floats, independent: float) -> float | None:
-    """Divide the variance of board scores by the one they would have if every match were dealt anew; ``None`` if undefined."""
+    """Divide the variance of board scores by that of independent matches; ``None`` if the quotient is undefined."""
     return float(scores.var(ddof=1)) / independent if len(scores) > 1 and independent > 0 else None
 
 
@@ -120,11 +123,11 @@ def find_comparable(counts: Floats, reference: int) -> tuple[NDArray[np.bool_], 
     they are better. If there are several such groups, the largest counts; among equally large ones, the one with ``reference``.
 
     Args:
-        counts: float64 [players, players], how often i beat j.
-        reference: the player whose rating should be 0.
+        counts: How often i beat j, float64 [players, players].
+        reference: The player whose rating should be 0.
 
     Returns:
-        bool [players], who belongs to the group, and the reference: the given one or else the first player of the group.
+        Who belongs to the group, bool [players], and the reference: the given one or else the first player of the group.
     """
     from scipy.sparse import csgraph
 
@@ -139,12 +142,12 @@ def rate_players(counts: Floats, reference: int, start: Floats | None = None) ->
     """Fit Bradley–Terry ratings by iterative Luce spectral ranking (Maystre and Grossglauser 2015).
 
     Args:
-        counts: float64 [players, players], how often i beat j; a tie is half a win of each.
-        reference: the player whose rating is 0.
-        start: float64 [players], ratings to start from.
+        counts: How often i beat j, float64 [players, players]; a tie is half a win of each.
+        reference: The player whose rating is 0.
+        start: Ratings to start from, float64 [players].
 
     Returns:
-        float64 [players], ratings in Elo units.
+        The ratings in Elo units, float64 [players].
     """
     import choix  # importing it takes a second
 
@@ -160,12 +163,12 @@ def resample_sums(columns: Floats, seed: int, resamples: int = RESAMPLES) -> Flo
     A row is drawn as a whole, so the figures of all line-ups on one board stay together. Sums of integers are exact.
 
     Args:
-        columns: float64 [boards, K].
-        seed: of the draws.
-        resamples: how many times n boards are drawn.
+        columns: The rows to be summed, float64 [boards, K].
+        seed: The seed of the draws.
+        resamples: How many times n boards are drawn.
 
     Returns:
-        float64 [resamples, K].
+        The sums, float64 [resamples, K].
     """
     n = len(columns)
     rng = np.random.default_rng(seed)
@@ -192,8 +195,8 @@ class SequentialTest:
 
     Attributes:
         verdict: ``"better"`` (H1: the board score is the edge), ``"not better"`` (H0: it is 0) or ``"undecided"``.
-        boards: the number of boards after which it was decided, or of all boards if it is undecided.
-        llr: the log-likelihood ratio at that point.
+        boards: The number of boards after which it was decided, or of all boards if it is undecided.
+        llr: The log-likelihood ratio at that point.
     """
 
     verdict: str
@@ -205,9 +208,8 @@ def compute_log_likelihood_ratios(scores: Floats, edge: float) -> Floats:
     """Return, after each board, the log-likelihood ratio of a mean score of ``edge`` against 0.
 
     This is the normal approximation that chess engines are tested with: N (s1 - s0)(2 s̄ - s0 - s1) / (2 var). The variance is
-        that of
-    the boards and of four more, two at each bound of a score (±0.5): most boards of nearly equal players are level, and the few
-    that decide may not have come up yet.
+    that of the boards and of four more, two at each bound of a score (±0.5): most boards of nearly equal players are level, and
+    the few that decide may not have come up yet.
     """
     n = np.arange(1, len(scores) + 1)
     mean = np.cumsum(scores) / n

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.arena.boards import Lineup, list_lineups, list_pairings
+from card_envs.arena.boards import Lineup, list_pairings
 from card_envs.arena.shard import (
     PER_BOARD,
     Shard,
@@ -26,7 +26,7 @@ from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player, resolve
 from card_envs.players.player import is_compiled
 
-Progress = Callable[[int], None]  # is called with the number of matches that were just played
+Progress = Callable[[int], None]  # called with the number of matches that were just played
 
 
 class Workers(Protocol):
@@ -41,8 +41,8 @@ class Roster:
     """The players of a tournament by name. Each thread has its own players, made from their specs.
 
     Args:
-        specs: specs or players by name.
-        game: what they play.
+        specs: Specs or players by name.
+        game: The game that they play.
     """
 
     def __init__(self, specs: Mapping[str, str | Player], game: Game) -> None:
@@ -73,10 +73,10 @@ class Tournament:
     """Players, the tables they meet at, and everything played so far.
 
     Attributes:
-        roster: the players.
-        tables: all options of each table, by number of players.
-        seed: the seed of the boards, from :func:`~card_envs.arena.boards.derive_list_seed`.
-        shards: by (number of players, line-up), by first board.
+        roster: The players.
+        tables: All options of each table, by number of players.
+        seed: The seed of the boards, from :func:`~card_envs.arena.boards.derive_list_seed`.
+        shards: What was played, by (number of players, line-up) and then by first board.
     """
 
     roster: Roster
@@ -153,23 +153,6 @@ class Tournament:
         return share
 
 
-# ---- a fixed number of boards
-
-
-def list_fixed_tasks(tournament: Tournament, boards: Mapping[int, int]) -> list[Task]:
-    """Return what is left to be played for this many boards of every line-up, by number of players.
-
-    Early boards come first, so that an interrupted tournament has played about equally much of all line-ups.
-    """
-    tasks = [
-        task
-        for n in tournament.tables
-        for lineup in list_lineups(list(tournament.roster), n)
-        for task in tournament.list_tasks(n, lineup, range(boards[n]))
-    ]
-    return sorted(tasks, key=lambda task: task.first)  # the sort is stable
-
-
 # ---- a sequential test
 
 
@@ -179,51 +162,49 @@ def play_until_sure(
     """Play everybody against the baseline until the sequential test of each is decided or ``most`` boards are played.
 
     Args:
-        tournament: what is played, and where the shards go.
-        baseline: the name of the player whom the others are tested against.
-        workers: who plays.
-        progress: is called with the number of matches after each shard.
-        edge: the board score to be told from 0.
-        most: the largest number of boards, by number of players.
+        tournament: What is played, and where the shards go.
+        baseline: The name of the player against whom the others are tested.
+        workers: Who plays.
+        progress: Called with the number of matches after each shard.
+        edge: The board score to be told from 0.
+        most: The largest number of boards, by number of players.
     """
     while True:
-        tasks: list[Task] = []
-        for n in tournament.tables:
-            for name in tournament.roster:
-                if name != baseline and not _is_decided(tournament, n, name, baseline, edge, most[n]):
-                    tasks += _list_next_round(tournament, n, name, baseline, most[n])
+        tasks = [
+            task
+            for n in tournament.tables
+            for name in tournament.roster
+            if name != baseline
+            for task in _list_next_round(tournament, n, name, baseline, edge, most[n])
+        ]
         if not tasks:
             return
         tournament.play(tasks, workers, progress)
 
 
-def _is_decided(tournament: Tournament, n: int, name: str, baseline: str, edge: float, most: int) -> bool:
-    """Test after whole rounds only, so that it does not matter where an earlier run broke off."""
-    played, round_size = _measure_progress(tournament, n, name, baseline)
-    scores = tournament.score_pair(n, name, baseline)[: played if played >= most else played // round_size * round_size]
-    return played >= most or run_sequential_test(scores, edge).verdict != "undecided"
+def _list_next_round(tournament: Tournament, n: int, name: str, baseline: str, edge: float, most: int) -> list[Task]:
+    """Return what a pair plays before it is tested again; nothing if its test is decided or ``most`` boards are played.
 
-
-def _list_next_round(tournament: Tournament, n: int, name: str, baseline: str, most: int) -> list[Task]:
-    played, round_size = _measure_progress(tournament, n, name, baseline)
-    end = min(most, (played // round_size + 1) * round_size)
-    return [task for lineup in list_pairings(name, baseline, n) for task in tournament.list_tasks(n, lineup, range(end))]
-
-
-def _measure_progress(tournament: Tournament, n: int, name: str, baseline: str) -> tuple[int, int]:
-    """Return the number of boards played without a gap in all line-ups of the pair, and the number of boards in a round."""
+    Tests follow whole rounds only, so that it does not matter where an earlier run broke off.
+    """
     lineups = list_pairings(name, baseline, n)
     size = choose_shard_size(tournament.roster.make_players(lineups[0], tournament.tables[n]).values())
+    round_size = -(-MIN_BOARDS // size) * size
     first = [tournament.shards.get((n, lineup), {}).get(0) for lineup in lineups]  # shards are merged
     played = min(0 if shard is None else shard.end for shard in first)
-    return played, -(-MIN_BOARDS // size) * size
+    rounds = played // round_size
+    scores = tournament.score_pair(n, name, baseline)[: rounds * round_size]
+    if played >= most or run_sequential_test(scores, edge).verdict != "undecided":
+        return []
+    end = min(most, (rounds + 1) * round_size)
+    return [task for lineup in lineups for task in tournament.list_tasks(n, lineup, range(end))]
 
 
 # ---- reproducibility
 
 
 def find_irreproducible(tournament: Tournament) -> list[str]:
-    """Return the players that, made anew, play a board in another way than before: they depend on more than row and key.
+    """Return the players that, made anew, play a board differently from before, since they depend on more than row and key.
 
     One board of each player is replayed. Compiled players need no check, and objects made elsewhere cannot be made anew.
     """

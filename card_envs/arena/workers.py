@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import cache
 from itertools import islice
@@ -15,10 +15,9 @@ from typing import Any
 from card_envs.arena.shard import Shard, Task, limit_blas, play_shard
 from card_envs.arena.tournament import Roster, Tournament
 from card_envs.engine.game import Game
-from card_envs.players import Player
 from card_envs.players.player import is_compiled
 
-RETRIES = 5  # of a shard whose Ray worker died
+RETRIES = 5  # how often a shard is played again if its Ray worker dies
 PATIENCE = 10.0  # seconds to wait for an answer from an address
 AHEAD = 2  # shards handed out for each core of a cluster, so that no core waits
 
@@ -27,9 +26,9 @@ class Threads:
     """Shards played on threads of this process; compiled loops run side by side.
 
     Args:
-        roster: the players.
-        threads: how many threads play. Players given as objects are shared by all threads, which they need not support, so a
-            roster with such a player uses one thread.
+        roster: The players.
+        threads: How many threads play. A roster with a player given as an object uses one thread, because all threads would
+            share that object, which it need not support.
 
     Raises:
         ValueError: ``threads`` is not a positive whole number.
@@ -52,17 +51,14 @@ class Threads:
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         """Play the tasks and yield each with its shard."""
-        with limit_blas():
-            yield from self._run(tasks)
-
-    def _run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         if self._threads == 1:
-            for task in tasks:
-                yield task, self._play(task)
+            with limit_blas():
+                for task in tasks:
+                    yield task, self._play(task)
             return
         stop = threading.Event()
         queue = iter(tasks)
-        with ThreadPoolExecutor(self._threads, thread_name_prefix="card_envs.arena") as pool:
+        with limit_blas(), ThreadPoolExecutor(self._threads, thread_name_prefix="card_envs.arena") as pool:
             try:
                 waiting: dict[Future[Shard], Task] = {}
                 while True:
@@ -86,9 +82,9 @@ def _make_roster(specs: tuple[tuple[str, str], ...], game: Game) -> Roster:
 
 
 def _play(task: Task, specs: tuple[tuple[str, str], ...], folder: str) -> Shard:
-    """Play a shard in a Ray worker, whose players are made once per process.
+    """Play a shard in a Ray worker, which makes its players once.
 
-    The worker moves to the working directory of the caller, so that the same modules and files are found there.
+    The worker changes to the working directory of the caller, so that specs name the same modules and files there.
     """
     if os.path.isdir(folder):
         os.chdir(folder)
@@ -114,10 +110,10 @@ class RayCluster:
     """Workers of a Ray cluster.
 
     Args:
-        roster: the players by spec, because every worker makes its own. Workers look for checkpoints and modules where this
-            process finds them.
-        address: the address of a running cluster; ``None`` starts one on this machine, which :meth:`close` stops.
-        workers: the number of cores of a cluster started here; by default all cores of the machine.
+        roster: The players by spec, because every worker makes its own. Workers look for checkpoints and modules in the
+            working directory of this process.
+        address: The address of a running cluster; ``None`` starts one on this machine, which :meth:`close` stops.
+        workers: The number of cores of a cluster started here; by default all cores of the machine.
 
     Raises:
         ValueError: Ray is not installed, a player is not given by a spec, or no cluster answers.
@@ -128,19 +124,19 @@ class RayCluster:
             import ray
         except ModuleNotFoundError:
             raise ValueError("Ray is not installed: install it with: pip install 'card-envs[ray]'") from None
-        named: Mapping[str, str | Player] = roster.specs
-        if not all(isinstance(spec, str) for spec in named.values()):
+        if not all(isinstance(spec, str) for spec in roster.specs.values()):
             raise ValueError("on Ray, players must be named by specs, because every worker makes its own")
-        self._specs = tuple((name, str(spec)) for name, spec in named.items())
+        self._specs = tuple((name, str(spec)) for name, spec in roster.specs.items())
         self._ray: Any = ray
         self._started = not ray.is_initialized()
         if self._started:
-            cores: dict[str, Any] = {"num_cpus": workers} if address is None else {}
-            quiet: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
-            if address is not None:
+            settings: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+            if address is None:
+                settings["num_cpus"] = workers
+            else:
                 _check_address(address)
             try:
-                ray.init(address=address or "local", **quiet, **cores)
+                ray.init(address=address or "local", **settings)
             except ConnectionError as error:
                 raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
         self._remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)

@@ -1,4 +1,4 @@
-"""``card-envs …``: the command line. One module a command; each is thin and calls the package."""
+"""``card-envs …``: the command line. Each command has a thin module that calls the package."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ class OneLineErrors(TyperGroup):
 
     def main(self, *args: Any, **kwargs: Any) -> NoReturn:
         try:
-            # in this mode exceptions arrive here, and the code of an Exit is returned
+            # without the standalone mode, exceptions arrive here and the code of an Exit is returned
             code = super().main(*args, **kwargs | {"standalone_mode": False})
         except typer.TyperException as error:  # wrong usage
             _fail(error.format_message())
         except ModuleNotFoundError as error:
-            _fail(f"{error}: pip install 'card-envs[train]' brings what training and the Stable-Baselines3 door need")
+            _fail(f"{error}: pip install 'card-envs[train]' brings what training and the Stable-Baselines3 interface need")
         except OSError as error:
             _fail(f"{error.filename}: {error.strerror}" if error.filename else str(error))
-        except ValueError as error:  # what the package says of a wrong name, value or record
+        except ValueError as error:  # a wrong name, value or record
             _fail(str(error))
         sys.exit(code or 0)
 
 
 def _fail(message: str) -> NoReturn:
+    """Print an error on one line and exit."""
     print("card-envs:", " ".join(message.split()), file=sys.stderr)
     sys.exit(2)
 
@@ -67,5 +68,5 @@ app.command("speed")(speed.speed)
 
 
 def main() -> None:
-    """The entry point of the installed script."""
+    """Run the installed script."""
     app(prog_name="card-envs")

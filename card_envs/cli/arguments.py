@@ -1,4 +1,4 @@
-"""What several commands share: their common arguments, and how they print."""
+"""What several commands share: common arguments, how numbers are read, and how the end of a deal is printed."""
 
 from __future__ import annotations
 
@@ -13,6 +13,14 @@ Players = Annotated[int | None, typer.Option("--players", help="Seats at the tab
 OptionWords = Annotated[
     list[str] | None, typer.Option("--option", metavar="NAME=VALUE", help="An option of the game; may be repeated.")
 ]
+
+
+def parse_numbers(option: str, text: str, example: str) -> list[int]:
+    """Parse whole numbers from 1, separated by commas; a ``ValueError`` names the option and shows an example."""
+    parts = text.split(",")
+    if not all(part.strip().isdecimal() and int(part) for part in parts):
+        raise ValueError(f"{option} = {text!r}: expected are whole numbers from 1, such as {example}")
+    return [int(part) for part in parts]
 
 
 def print_deal(table: Table, finished: int, indent: str = "") -> None:

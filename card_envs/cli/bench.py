@@ -16,21 +16,19 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-from rich.progress import Progress as ProgressBar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer.core import TyperCommand
 
 import card_envs
-from card_envs.arena.benchmark import Benchmark, read_report
+from card_envs.arena.benchmark import Benchmark
 from card_envs.arena.duels import list_built_ins, list_ranking_tasks, make_ranking
 from card_envs.arena.panels import load_panel
 from card_envs.arena.report import describe_gate, format_markdown, print_report, save_picture
-from card_envs.arena.shard import Task
 from card_envs.arena.statistics import EDGE
-from card_envs.arena.tournament import Progress, Roster, Workers
+from card_envs.arena.tournament import Roster, Workers
 from card_envs.arena.workers import RayCluster, Threads
-from card_envs.cli.arguments import GameName, OptionWords
-from card_envs.console import table_console
+from card_envs.cli.arguments import GameName, OptionWords, parse_numbers
+from card_envs.console import read_json, table_console
 from card_envs.engine.game import Game
 from card_envs.players.network import write_atomically
 
@@ -103,7 +101,7 @@ def bench(
     After Ctrl-C it covers what has been played by then.
     """
     loaded = card_envs.load_game(game)
-    sizes = None if players is None else parse_numbers(players)
+    sizes = None if players is None else parse_numbers("players", players, "2,4")
     arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "board_list": board_list or "report", "seed": seed or 0}
     options = loaded.read_options(option or ())
     names = list(specs or [])
@@ -126,19 +124,27 @@ def bench(
         loaded, names, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
     )
     if resume is not None:
-        benchmark.resume(read_report(resume), str(resume))
-    if plot is not None and find_spec("matplotlib") is None:
-        raise ValueError("matplotlib is not installed: install it with: pip install 'card-envs[plot]'")
-    if plot is not None and plot.suffix not in FORMATS:
-        raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
-    target = json or resume
-    files = [file for file in (target, markdown, plot) if file is not None]
-    for file in files:
-        check_writable(file)  # it is better to fail before the run than after it
-    if len({file.resolve() for file in files}) < len(files):
-        raise ValueError("json, markdown and plot must be different files")
+        benchmark.resume(read_json(resume, "report"), str(resume))
+    report = play_and_report(benchmark, threads, ray, json or resume, markdown, plot)
+    if benchmark.interrupted:
+        raise typer.Exit(130)
+    verdict = report["results"]["gate"]
+    if verdict is not None and not verdict["shown"]:
+        print(f"card-envs: {describe_gate(verdict)}", file=sys.stderr)
+        raise typer.Exit(1)
+
+
+def play_and_report(
+    benchmark: Benchmark, threads: int, ray: str | None, json: Path | None, markdown: Path | None, plot: Path | None
+) -> dict[str, Any]:
+    """Play a benchmark, print its report and write it to the files that are named.
+
+    Raises:
+        ValueError: A file cannot be written, or the run broke off; the latter is raised when the report has been written.
+    """
+    check_files(json, markdown, plot)  # it is better to fail before the run than after it
     failures: list[str] = []
-    total = None if benchmark.until_sure else count_matches(benchmark.list_tasks())
+    total = None if benchmark.until_sure else sum(task.matches for task in benchmark.list_tasks())
     with accept_one_interrupt():
         with open_workers(benchmark.tournament.roster, threads, ray) as workers, show_progress(total) as progress:
             try:
@@ -148,18 +154,13 @@ def bench(
         if benchmark.interrupted:
             print("writing the report …", file=sys.stderr)
         report = benchmark.make_report("card-envs " + shlex.join(sys.argv[1:]))
-        failures += try_to_write(write_json, report, target)
+        failures += try_to_write(write_json, report, json)
         print_report(report, table_console())
         failures += try_to_write(write_markdown, report, markdown)
         failures += try_to_write(save_picture, report, plot)
     if failures:
         raise ValueError("; ".join(failures))
-    if benchmark.interrupted:
-        raise typer.Exit(130)
-    verdict = report["results"]["gate"]
-    if verdict is not None and not verdict["shown"]:
-        print(f"card-envs: {describe_gate(verdict)}", file=sys.stderr)
-        raise typer.Exit(1)
+    return report
 
 
 def print_ranking(game: Game, names: list[str], arguments: dict[str, Any], threads: int, ray: str | None) -> None:
@@ -167,7 +168,8 @@ def print_ranking(game: Game, names: list[str], arguments: dict[str, Any], threa
     benchmark = Benchmark.create(game, names, **arguments)
     tournament = benchmark.tournament
     tasks = list_ranking_tasks(benchmark)
-    with open_workers(tournament.roster, threads, ray) as workers, show_progress(count_matches(tasks)) as progress:
+    total = sum(task.matches for task in tasks)
+    with open_workers(tournament.roster, threads, ray) as workers, show_progress(total) as progress:
         tournament.play(tasks, workers, progress)
     faults = [text for by_board in tournament.shards.values() for shard in by_board.values() for text in shard.told]
     if faults:
@@ -177,27 +179,37 @@ def print_ranking(game: Game, names: list[str], arguments: dict[str, Any], threa
         print(make_ranking(tournament, n, names), end="\n\n", flush=True)
 
 
-def check_writable(file: Path) -> None:
-    """Raise ``ValueError`` if a file cannot be written."""
-    folder = file.resolve().parent
-    if not folder.is_dir():
-        raise ValueError(f"{file} cannot be written: {folder} is not a folder")
-    if file.is_dir():
-        raise ValueError(f"{file} cannot be written: it is a folder")
-    if not os.access(folder, os.W_OK):
-        raise ValueError(f"{file} cannot be written: {folder} is read-only")
+def check_files(json: Path | None, markdown: Path | None, plot: Path | None) -> None:
+    """Raise ``ValueError`` if one of these files cannot be written, or two are the same."""
+    if plot is not None and find_spec("matplotlib") is None:
+        raise ValueError("matplotlib is not installed: install it with: pip install 'card-envs[plot]'")
+    if plot is not None and plot.suffix not in FORMATS:
+        raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
+    files = [file for file in (json, markdown, plot) if file is not None]
+    for file in files:
+        folder = file.resolve().parent
+        if not folder.is_dir():
+            raise ValueError(f"{file} cannot be written: {folder} is not a folder")
+        if file.is_dir():
+            raise ValueError(f"{file} cannot be written: it is a folder")
+        if not os.access(folder, os.W_OK):
+            raise ValueError(f"{file} cannot be written: {folder} is read-only")
+    if len({file.resolve() for file in files}) < len(files):
+        raise ValueError("json, markdown and plot must be different files")
 
 
 def write_json(report: dict[str, Any], file: Path) -> None:
+    """Write the report as JSON."""
     write_atomically(file, (jsonlib.dumps(report) + "\n").encode())
 
 
 def write_markdown(report: dict[str, Any], file: Path) -> None:
+    """Write the report as Markdown."""
     write_atomically(file, format_markdown(report).encode())
 
 
 def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
-    """Write a file, if one is named, and return what went wrong, if anything, so that the other files are still written."""
+    """Write a file, if one is named. What goes wrong is returned, so that the other files can still be written."""
     if file is None:
         return []
     try:
@@ -209,7 +221,7 @@ def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str
 
 @contextmanager
 def accept_one_interrupt() -> Iterator[None]:
-    """Ignore a second Ctrl-C, which would lose the report while it is being made of what was played."""
+    """Ignore a second Ctrl-C, which would otherwise lose the report of what has been played."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -236,14 +248,6 @@ class OptionalAddress(TyperCommand):
         return parsed
 
 
-def parse_numbers(text: str) -> list[int]:
-    """Parse a list such as ``"2,4"``."""
-    try:
-        return [int(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(f"players = {text!r}: expected are whole numbers, such as 2,4") from None
-
-
 def apply_panel(
     game: str, arguments: dict[str, Any], names: list[str], fixed: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
@@ -252,7 +256,7 @@ def apply_panel(
     Table sizes and matches that are given take precedence over those of the panel.
 
     Raises:
-        ValueError: One of the ``fixed`` options, which the panel decides, is given.
+        ValueError: One of the ``fixed`` options, which the panel determines, is given.
     """
     refuse_options(fixed, "--panel, which fixes it")
     panel = load_panel(game)
@@ -271,10 +275,6 @@ def refuse_options(values: dict[str, Any], by: str) -> None:
             raise ValueError(f"--{name} does not go with {by}")
 
 
-def count_matches(tasks: list[Task]) -> int:
-    return sum(task.matches for task in tasks)
-
-
 @contextmanager
 def open_workers(roster: Roster, threads: int, ray: str | None) -> Iterator[Workers]:
     """Yield whoever plays: threads of this process or a Ray cluster."""
@@ -289,14 +289,18 @@ def open_workers(roster: Roster, threads: int, ray: str | None) -> Iterator[Work
 
 
 @contextmanager
-def show_progress(total: int | None) -> Iterator[Progress]:
-    """Show a bar on stderr, if that is a terminal, with the matches played, their rate and the time left."""
+def show_progress(total: int | None) -> Iterator[Callable[[int], None]]:
+    """Show a bar on stderr, if that is a terminal, with the matches played, their rate and the time left.
+
+    Yields:
+        A function to be called with the number of matches that were just played.
+    """
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"),
         TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
     console = Console(stderr=True)
-    with ProgressBar(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
         task = bar.add_task("playing", total=total, rate="")
 
         def advance(matches: int) -> None:

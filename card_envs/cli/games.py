@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as Grid
 
 import card_envs
-from card_envs.console import Json, print_json
+from card_envs.console import Json, make_grid, print_json
 from card_envs.engine.game import Game
 from card_envs.envs.aec import build_aec_id
 from card_envs.envs.gym import build_gym_id
@@ -28,7 +26,7 @@ def list_games(json: Json = False) -> None:
 
 
 def describe(game: Game) -> dict[str, Any]:
-    """The facts of a game as JSON-able values. The sizes of its spaces are those with the default options."""
+    """Return the facts of a game as JSON-able values. The sizes of its spaces are those with the default options."""
     options = game.resolve({})
     return {
         "name": game.name,
@@ -65,24 +63,16 @@ def _show(console: Console, game: dict[str, Any]) -> None:
     console.print("ids          " + ", ".join(f"{library} {name}" for library, name in game["ids"].items()))
     console.print(f"opponent     {game['default_opponent']} by default")
     options = [(o["name"], _format_value(o["default"]), o["allowed"], o["meaning"]) for o in game["options"]]
-    console.print(_make_grid(("option", "default", "allowed", "meaning"), options))
-    policies = [(p["name"], _format_parameters(p["parameters"]), p["meaning"]) for p in game["policies"]]
+    console.print(make_grid(("option", "default", "allowed", "meaning"), options))
+    policies = [
+        (p["name"], ", ".join(f"{name}={value:g}" for name, value in p["parameters"].items()), p["meaning"])
+        for p in game["policies"]
+    ]
     policies += [(name, "", f"is {spec}") for name, spec in game["aliases"].items()]
     policies += [(name, "", meaning) for name, meaning in game["more_players"].items()]
-    console.print(_make_grid(("player", "parameters", "meaning"), policies))
+    console.print(make_grid(("player", "parameters", "meaning"), policies))
     console.print()
-
-
-def _format_parameters(defaults: dict[str, float]) -> str:
-    return ", ".join(f"{name}={value:g}" for name, value in defaults.items())
 
 
 def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _make_grid(columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Grid:
-    grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for row in rows:
-        grid.add_row(*row)
-    return grid

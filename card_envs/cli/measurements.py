@@ -1,15 +1,10 @@
-"""What ``card-envs speed`` measures.
-
-A measurement prepares something to run and returns a function that plays a portion of it. That function returns the number of
-decisions and the seconds they took, without what does not belong to them, such as choosing the actions.
-"""
+"""The interfaces of this package that ``card-envs speed`` measures."""
 
 from __future__ import annotations
 
 import os
-import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.cli import peers
+from card_envs.cli.timing import PORTION, Measurement, Portion, choose_by_nonzero, time_aec
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
 from card_envs.engine.matches import ROWS_PER_THREAD
@@ -24,98 +20,38 @@ from card_envs.envs.aec import make_classes
 from card_envs.envs.vector import SingleAgentVectorEnv
 from card_envs.players import Decisions, resolve
 
-Portion = Callable[[], tuple[int, float]]
 LEARNERS = 1024  # environments of the vector environments
-PORTION = 4096  # the approximate number of decisions in a portion
+STEPS = 4  # of these environments in a portion
 
 
-@dataclass(frozen=True)
-class Setting:
-    """The game that is played, and the number of players."""
-
-    game: Game
-    players: int
-
-    def make_batch(self, rows: int, threads: int = 1) -> Batch:
-        return Batch(self.game, rows, seed=1, threads=threads, players=self.players)
+def prepare_aec(game: Game, players: int, checked: bool, sampled: bool) -> Portion:
+    """Measure the PettingZoo environment, ``env`` if it is checked and ``raw_env`` if not."""
+    env: Any = make_classes(game.name, __name__)[0 if checked else 1](players=players)
+    env.reset(seed=1)
+    return time_aec(env, env.action_space(env.agents[0]).sample if sampled else choose_by_nonzero)
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One line of the table.
-
-    Attributes:
-        interface: The interface that is measured.
-        what: In words, how it is used.
-        prepare: Sets the measurement up and returns the function that plays a portion.
-        peer: The measurement of another library that it is compared with.
-        needs: A module that may not be installed.
-    """
-
-    interface: str
-    what: str
-    prepare: Callable[[Setting], Portion]
-    peer: str
-    needs: str = ""
-
-
-def choose_by_nonzero(mask: NDArray[np.int8]) -> int:
-    """Choose a random legal action, the quick way."""
-    legal = mask.nonzero()[0]
-    return int(legal[int(random.random() * len(legal))])
-
-
-def prepare_aec(checked: bool, sampled: bool) -> Callable[[Setting], Portion]:
-    """Measure the PettingZoo environment: ``last()``, a legal action, ``step()``."""
-
-    def prepare(setting: Setting) -> Portion:
-        make = make_classes(setting.game.name, __name__)[0 if checked else 1]
-        env: Any = make(players=setting.players)
-        env.reset(seed=1)
-        choose = env.action_space(env.agents[0]).sample if sampled else choose_by_nonzero
-
-        def portion() -> tuple[int, float]:
-            decisions = 0
-            start = perf_counter()
-            while decisions < PORTION:
-                observation, _, terminated, truncated, _ = env.last()
-                if terminated or truncated:
-                    env.reset()
-                else:
-                    env.step(choose(observation["action_mask"]))
-                    decisions += 1
-            return decisions, perf_counter() - start
-
-        return portion
-
-    return prepare
-
-
-def prepare_batch_step(rows: int, threads: int = 1) -> Callable[[Setting], Portion]:
+def prepare_batch_step(game: Game, players: int, rows: int, threads: int) -> Portion:
     """Measure ``Batch.step``: rules, auto-reset, observations and masks. The actions are chosen outside the clock."""
+    batch = Batch(game, rows, seed=1, threads=threads, players=players)
+    steps = max(8, PORTION // rows)
 
-    def prepare(setting: Setting) -> Portion:
-        batch = setting.make_batch(rows, threads)
+    def portion() -> tuple[int, float]:
+        seconds = 0.0
+        for _ in range(steps):
+            actions = batch.sample()
+            start = perf_counter()
+            batch.step(actions)
+            seconds += perf_counter() - start
+        return steps * rows, seconds
 
-        def portion() -> tuple[int, float]:
-            seconds = 0.0
-            steps = max(8, PORTION // rows)
-            for _ in range(steps):
-                actions = batch.sample()
-                start = perf_counter()
-                batch.step(actions)
-                seconds += perf_counter() - start
-            return steps * rows, seconds
-
-        return portion
-
-    return prepare
+    return portion
 
 
-def prepare_playouts(setting: Setting) -> Portion:
+def prepare_playouts(game: Game, players: int) -> Portion:
     """Measure random play inside one compiled call, without observations."""
     rows, steps = 64, 256
-    batch = setting.make_batch(rows)
+    batch = Batch(game, rows, seed=1, players=players)
 
     def portion() -> tuple[int, float]:
         start = perf_counter()
@@ -131,81 +67,76 @@ def choose_random_legal(masks: NDArray[np.int8], generator: np.random.Generator)
     return actions
 
 
-def prepare_gymnasium_vector(setting: Setting) -> Portion:
+def prepare_gymnasium_vector(game: Game, players: int) -> Portion:
     """Measure the decisions of learners in the native vector environment, against the default opponent."""
-    env = SingleAgentVectorEnv(setting.game.name, LEARNERS, players=setting.players)
+    env = SingleAgentVectorEnv(game.name, LEARNERS, players=players)
     _, infos = env.reset(seed=1)
     generator = np.random.default_rng(1)
 
     def portion() -> tuple[int, float]:
         nonlocal infos
         seconds = 0.0
-        for _ in range(4):
+        for _ in range(STEPS):
             actions = choose_random_legal(infos["action_mask"], generator)
             start = perf_counter()
             infos = env.step(actions)[4]
             seconds += perf_counter() - start
-        return 4 * LEARNERS, seconds
+        return STEPS * LEARNERS, seconds
 
     return portion
 
 
-def prepare_sb3_vecenv(learner: str | None = None) -> Callable[[Setting], Portion]:
+def prepare_sb3_vecenv(game: Game, players: int, learner: str) -> Portion:
     """Measure the decisions of learners in the Stable-Baselines3 ``VecEnv``, against the default opponent, with their masks.
 
-    Args:
-        learner: The policy of the learners, who decide outside the clock. ``None`` makes them play like their opponents, as
-            trained learners would. Learners that play at random are out of a round early, so that more decisions of others
-            fall to each of their own.
+    The learners decide by the policy ``learner`` outside the clock. Trained learners would play much like their opponents.
+    Learners that play at random are out of a round early, so that more decisions of others fall to each of their own.
     """
+    from card_envs.envs.sb3 import CardVecEnv
 
-    def measured(setting: Setting) -> Portion:
-        from card_envs.envs.sb3 import CardVecEnv
+    env = CardVecEnv(game.name, LEARNERS, seed=1, players=players)
+    env.reset()
+    player = resolve(learner, game)
 
-        env = CardVecEnv(setting.game.name, LEARNERS, seed=1, players=setting.players)
-        env.reset()
-        player = resolve(learner or setting.game.default_opponent, setting.game)
+    def portion() -> tuple[int, float]:
+        seconds = 0.0
+        for _ in range(STEPS):
+            actions = player.act(Decisions(env.learner.matches, np.arange(LEARNERS)))
+            start = perf_counter()
+            env.step(actions)
+            env.action_masks()
+            seconds += perf_counter() - start
+        return STEPS * LEARNERS, seconds
 
-        def portion() -> tuple[int, float]:
-            seconds = 0.0
-            for _ in range(4):
-                actions = player.act(Decisions(env.learner.matches, np.arange(LEARNERS)))
-                start = perf_counter()
-                env.step(actions)
-                env.action_masks()
-                seconds += perf_counter() - start
-            return 4 * LEARNERS, seconds
-
-        return portion
-
-    return measured
+    return portion
 
 
-def list_measurements(rows: list[int], threads: int | None = None) -> list[Measurement]:
-    """List the lines of the table.
+def list_measurements(game: Game, players: int, rows: list[int]) -> list[Measurement]:
+    """Return the lines of the table about a game; ``rows`` are the numbers of rows that ``Batch.step`` is measured with."""
 
-    Args:
-        rows: The numbers of rows that ``Batch.step`` is measured with.
-        threads: Threads that share the rows of batches large enough for it; by default as many as there are cores.
-    """
-    threads = threads or os.cpu_count() or 1
+    def measure(
+        interface: str, what: str, peer: str, prepare: Callable[..., Portion], *arguments: Any, needs: tuple[str, ...] = ()
+    ) -> Measurement:
+        bound = partial(prepare, game, players, *arguments)
+        return Measurement(f"{game.name} {interface}", what, bound, game.name, peer, needs)
+
+    threads = os.cpu_count() or 1
     shared = [n for n in rows if n >= 2 * ROWS_PER_THREAD] if threads > 1 else []
+    learners = {"at random": "random", "like their opponents": game.default_opponent}
     return [
-        Measurement("AEC raw_env", "nonzero and random", prepare_aec(False, False), peers.FOUR_RAW),
-        Measurement("AEC raw_env", "action_space.sample(mask)", prepare_aec(False, True), peers.FOUR_RAW),
-        Measurement("AEC env", "nonzero and random", prepare_aec(True, False), peers.FOUR),
-        Measurement("AEC env", "action_space.sample(mask)", prepare_aec(True, True), peers.FOUR),
-        *(Measurement("Batch.step", f"{n} rows, 1 thread", prepare_batch_step(n), peers.EIGHTS) for n in rows),
+        measure("AEC raw_env", "nonzero and random", peers.FOUR_RAW, prepare_aec, False, False),
+        measure("AEC raw_env", "action_space.sample(mask)", peers.FOUR_RAW, prepare_aec, False, True),
+        measure("AEC env", "nonzero and random", peers.FOUR, prepare_aec, True, False),
+        measure("AEC env", "action_space.sample(mask)", peers.FOUR, prepare_aec, True, True),
+        *(measure("Batch.step", f"{n} rows, 1 thread", peers.EIGHTS, prepare_batch_step, n, 1) for n in rows),
+        *(measure("Batch.step", f"{n} rows, {threads} threads", peers.EIGHTS, prepare_batch_step, n, threads) for n in shared),
+        measure("Batch.playout", "random, compiled, no observations", peers.EIGHTS_PLAYOUTS, prepare_playouts),
+        measure("Gymnasium vector", f"{LEARNERS} learners, default opponent", peers.EIGHTS, prepare_gymnasium_vector),
         *(
-            Measurement("Batch.step", f"{n} rows, {threads} threads", prepare_batch_step(n, threads), peers.EIGHTS)
-            for n in shared
-        ),
-        Measurement("Batch.playout", "random, compiled, no observations", prepare_playouts, peers.EIGHTS_PLAYOUTS),
-        Measurement("Gymnasium vector", f"{LEARNERS} learners, default opponent", prepare_gymnasium_vector, peers.EIGHTS),
-        *(
-            Measurement(
-                "SB3 VecEnv", f"{LEARNERS} learners, {how}", prepare_sb3_vecenv(player), peers.EIGHTS, "stable_baselines3"
+            measure(
+                "SB3 VecEnv", f"{LEARNERS} learners, {how}", peers.EIGHTS, prepare_sb3_vecenv, learner,
+                needs=("stable_baselines3",),
             )
-            for how, player in (("at random", "random"), ("like their opponents", None))
+            for how, learner in learners.items()
         ),
-    ]
+    ]  # fmt: skip

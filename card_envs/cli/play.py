@@ -10,7 +10,6 @@ import typer
 
 import card_envs
 from card_envs.cli.arguments import GameName, OptionWords, Players, print_deal
-from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.table import Table
 from card_envs.players import Player, resolve, split_specs
 from card_envs.players.human import Human, Quit
@@ -48,9 +47,9 @@ def play(
         options["players"] = len(specs) + 1
     table = Table(chosen, seed=seed, **options)
     names = assign_seats(specs, seat, table.players)
-    seated = [make_player(spec, chosen, table.options) for spec in names]
+    seated = [Human() if spec == HUMAN else resolve(spec, chosen, table.options) for spec in names]
     if save is not None:
-        save_record(save, table)  # now, so that a file that cannot be written is reported before anybody has played
+        save_record(save, table)  # so that a file that cannot be written is reported before anybody has played
     try:
         play_match(table, seated, names)
     except (Quit, EOFError):
@@ -64,10 +63,10 @@ def play(
 
 
 def assign_seats(specs: list[str], seat: int, players: int) -> list[str]:
-    """Say who sits where: ``human`` at ``seat`` and the others clockwise from there. A single spec fills all other seats.
+    """Return who sits in each seat: ``human`` in ``seat``, and the others clockwise from there.
 
     Raises:
-        ValueError: There is no such seat, or the number of specs does not fit.
+        ValueError: There is no such seat, or the number of specs is neither one nor that of the other seats.
     """
     if not 0 <= seat < players:
         raise ValueError(f"seat = {seat}: allowed is 0 … {players - 1}")
@@ -78,11 +77,6 @@ def assign_seats(specs: list[str], seat: int, players: int) -> list[str]:
         )
     clockwise = [HUMAN, *others]
     return [clockwise[(place - seat) % players] for place in range(players)]
-
-
-def make_player(spec: str, game: Game, options: dict[str, OptionValue]) -> Player:
-    """Make the player of a spec; ``human`` is a person at this terminal."""
-    return Human() if spec == HUMAN else resolve(spec, game, options)
 
 
 def play_match(table: Table, players: list[Player], names: list[str]) -> None:

@@ -9,7 +9,7 @@ import typer
 
 import card_envs
 from card_envs.cli.arguments import print_deal
-from card_envs.console import Json, print_json, read_record
+from card_envs.console import Json, print_json, read_json
 
 
 def replay(
@@ -23,7 +23,7 @@ def replay(
 
     Prints every action and the table at the end, or with --json the state at the end.
     """
-    record = read_record(file)
+    record = read_json(file, "record")
     try:
         final = card_envs.replay(record)
     except ValueError as error:

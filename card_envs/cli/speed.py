@@ -8,8 +8,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated, Any
@@ -20,8 +18,10 @@ from rich.progress import track
 from rich.table import Table as Grid
 
 import card_envs
-from card_envs.cli.measurements import Portion, Setting, list_measurements
-from card_envs.cli.peers import PEERS
+from card_envs.cli.arguments import parse_numbers
+from card_envs.cli.measurements import list_measurements
+from card_envs.cli.peers import list_peer_measurements
+from card_envs.cli.timing import Measurement, measure_rates
 from card_envs.console import Json, print_json, table_console
 
 ROWS = "1,64,1024,8192"
@@ -43,123 +43,53 @@ def speed(
 
     Play is random. The figures are medians; other libraries are measured in the same run.
     """
-    settings = [Setting(card_envs.load_game(name), players) for name in games or card_envs.available_games()]
-    for setting in settings:
-        setting.game.resolve({"players": players})
-    jobs = [job for job in _list_peer_jobs(players) if peers] + _list_jobs(settings, parse_batch_sizes(rows))
-    results = [
-        Result.measure(job, repeat, seconds)
-        for job in track(jobs, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
-    ]
-    rates = {result.name: result.median for result in results}
+    chosen = [card_envs.load_game(name) for name in games or card_envs.available_games()]
+    for game in chosen:
+        game.resolve({"players": players})
+    sizes = parse_numbers("rows", rows, ROWS)
+    candidates = list_peer_measurements(players) if peers else []
+    candidates += [measurement for game in chosen for measurement in list_measurements(game, players, sizes)]
+    measurements = [measurement for measurement in candidates if all(map(find_spec, measurement.needs))]
+    bar = track(measurements, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    medians: dict[str, float] = {}
+    results = []
+    for measurement in bar:  # those of other libraries come first
+        rates = measure_rates(measurement, repeat, seconds)
+        medians[measurement.name] = statistics.median(rates)
+        results.append(describe_result(measurement, rates, medians))
     report: dict[str, Any] = {
         "machine": describe_machine(),
         "players": players,
         "repeat": repeat,
         "seconds": seconds,
-        "results": [result.facts(rates) for result in results],
+        "results": results,
     }
     if start:
-        report["start"] = [
-            {"game": setting.game.name} | facts for setting in settings for facts in time_first_steps(setting.game.name)
-        ]
+        report["start"] = [{"game": game.name} | facts for game in chosen for facts in time_first_steps(game.name)]
     if json:
         print_json(report)
     else:
         _show(report)
 
 
-@dataclass(frozen=True)
-class Job:
-    """A measurement that is to be made."""
-
-    game: str  # empty for a game of another library
-    name: str
-    what: str
-    prepare: Callable[[], Portion]
-    peer: str
-
-
-def _list_jobs(settings: list[Setting], rows: list[int]) -> list[Job]:
-    return [
-        Job(setting.game.name, f"{setting.game.name} {m.interface}", m.what, _bind(m.prepare, setting), m.peer)
-        for setting in settings
-        for m in list_measurements(rows)
-        if not m.needs or find_spec(m.needs)
-    ]
-
-
-def _list_peer_jobs(players: int) -> list[Job]:
-    return [
-        Job("", peer.name, peer.what, _bind(peer.prepare, players), "")
-        for peer in PEERS
-        if all(find_spec(module) for module in peer.needs)
-    ]
-
-
-def _bind(prepare: Callable[[Any], Portion], argument: object) -> Callable[[], Portion]:
-    return lambda: prepare(argument)
-
-
-@dataclass(frozen=True)
-class Result:
-    """Decisions per second in every repetition of a measurement."""
-
-    job: Job
-    rates: list[float]
-
-    @classmethod
-    def measure(cls, job: Job, repeat: int, seconds: float) -> Result:
-        portion = job.prepare()
-        portion()  # the warm-up: it compiles and fills caches
-        return cls(job, [_measure_rate(portion, seconds) for _ in range(repeat)])
-
-    @property
-    def name(self) -> str:
-        return self.job.name
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.rates)
-
-    def facts(self, rates: dict[str, float]) -> dict[str, Any]:
-        """The result as JSON-able values. ``ratio`` compares it with the median of its peer, if that was measured too."""
-        job = self.job
-        ratio = self.median / rates[job.peer] if job.peer in rates else None
-        return {
-            "game": job.game,
-            "name": job.name,
-            "what": job.what,
-            "median": self.median,
-            "min": min(self.rates),
-            "max": max(self.rates),
-            "peer": job.peer if ratio else None,
-            "ratio": ratio,
-        }
-
-
-def _measure_rate(portion: Portion, seconds: float) -> float:
-    """Measure decisions per second over at least one portion and at least so many seconds."""
-    decisions, spent = portion()
-    while spent < seconds:
-        more, took = portion()
-        decisions, spent = decisions + more, spent + took
-    return decisions / spent
-
-
-def parse_batch_sizes(text: str) -> list[int]:
-    """Read numbers of rows, as in ``"1,64"``; ``ValueError`` if they are not positive integers."""
-    try:
-        sizes = [int(part) for part in text.split(",")]
-    except ValueError:
-        sizes = [0]
-    if min(sizes) < 1:
-        raise ValueError(f"rows = {text!r}: whole numbers from 1 are expected, as in {ROWS}")
-    return sizes
+def describe_result(measurement: Measurement, rates: list[float], medians: dict[str, float]) -> dict[str, Any]:
+    """Return a result as JSON-able values. ``ratio`` compares it with the median of its peer, if that was measured too."""
+    median = statistics.median(rates)
+    ratio = median / medians[measurement.peer] if measurement.peer in medians else None
+    return {
+        "game": measurement.game,
+        "name": measurement.name,
+        "what": measurement.what,
+        "median": median,
+        "min": min(rates),
+        "max": max(rates),
+        "peer": measurement.peer if ratio else None,
+        "ratio": ratio,
+    }
 
 
 def describe_machine() -> dict[str, str]:
-    """Name the machine and the versions that the figures belong to."""
+    """Return the machine and the versions that the figures belong to."""
     return {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",
         "python": platform.python_version(),

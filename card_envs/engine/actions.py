@@ -1,4 +1,4 @@
-"""The actions of games in which an action means the same for every seat."""
+"""Actions that mean the same for every seat."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from collections.abc import Callable
 def index_actions(
     *strings: str,
 ) -> tuple[Callable[[int], int], Callable[[int, int, int], str], Callable[[str, int, int], int | None]]:
-    """The functions ``num_actions``, ``action_string`` and ``action_index`` of a game with these action strings, by index."""
+    """Return the functions ``num_actions``, ``action_string`` and ``action_index`` of a game.
+
+    Args:
+        strings: The strings of all actions, in the order of their indices.
+    """
     indices = {string: index for index, string in enumerate(strings)}
 
     def num_actions(players: int) -> int:

@@ -1,4 +1,4 @@
-"""Many matches in lock step over preallocated arrays: the checked face of :class:`~card_envs.engine.matches.Matches`."""
+"""Many matches in lock step: the public interface to :class:`~card_envs.engine.matches.Matches`, which checks its arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def make_matches(
     write_observations: bool = True,
     **options: OptionValue,
 ) -> Matches:
-    """Return matches made from checked arguments, those of :class:`Batch`; none of them is dealt yet."""
+    """Check the arguments, which are those of :class:`Batch`, and return matches that have not been dealt yet."""
     return Matches(
         game,
         check_count("size", size),
@@ -43,36 +43,36 @@ def make_matches(
 class Batch:
     """``size`` matches of one game in lock step.
 
-    A row whose match ends is dealt its next match in the same step: ``rewards``, ``terminated`` and ``truncated`` are then
-    those of the old match, everything else is that of the new one. A row's matches depend on its identity (seed, row, match)
-    alone, and neither on ``size`` and ``threads`` nor on the other rows.
+    When the match of a row ends, the next one is dealt in the same step: ``rewards``, ``terminated`` and ``truncated`` then
+    belong to the old match, and everything else to the new one. The matches of a row depend only on its identity (seed, row,
+    match), not on ``size``, ``threads`` or the other rows.
 
     Attributes:
-        matches: the arrays themselves, writable and unchecked, for code that is trusted.
-        game, options, players, num_actions, observation_size: what is played.
-        observation: float32 [size, D], what the seat to move knows.
-        action_mask: int8 [size, A], 1 where an action is legal.
-        to_move: int8 [size], the seat to move.
-        rewards: float64 [size, players], what the last step paid each seat.
-        terminated, truncated: bool [size], whether that step ended the row's match, by the rules or by a technical cap.
-        final_observation: float32 [size, D], of a row whose match has just ended: the end as its last mover sees it.
+        matches: The arrays themselves, writable and unchecked, for trusted code.
+        game, options, players, num_actions, observation_size: What is played.
+        observation: What the seat to move knows, float32 [size, D].
+        action_mask: 1 where an action is legal, int8 [size, A].
+        to_move: The seat to move, int8 [size].
+        rewards: What the last step paid each seat, float64 [size, players].
+        terminated, truncated: Whether that step ended the match, by the rules or by a technical cap, bool [size].
+        final_observation: The end of a match as its last mover sees it, in rows whose match has just ended, float32 [size, D].
 
-    The arrays are read-only views of buffers that :meth:`reset` and :meth:`step` refresh in place: copy what you keep.
+    The arrays are read-only views of buffers that :meth:`reset` and :meth:`step` overwrite, so copy what you want to keep.
 
     Args:
-        game: a game, as from :func:`card_envs.load_game`.
-        size: number of rows, at least 1.
-        seed: as for :meth:`reset`.
-        threads: how many threads share the rows of a step; small batches stay on one.
-        reward: ``"win"`` (sums to zero: each of k winners among n players gets (n-k)/(k(n-1)), the others get -1/(n-1)),
-            ``"score"`` (the score of each deal as it ends, divided by the target) or ``"margin"`` (the own score minus the
-            mean of the others', on the same scale).
-        episode: ``"match"``, or ``"deal"`` (one deal from a new deck, ranked by its scores).
-        interpreted: whether to run the rules in plain Python, which is slow and meant for debugging.
-        **options: the game's options, as ``players=4``.
+        game: The game, as from :func:`card_envs.load_game`.
+        size: The number of rows, at least 1.
+        seed: As for :meth:`reset`.
+        threads: How many threads share the rows of a step. Small batches use only one.
+        reward: ``"win"`` (each of k winners among n players gets (n-k)/(k(n-1)) and the others get -1/(n-1), which sums to
+            zero), ``"score"`` (the score of each deal when it ends, divided by the target) or ``"margin"`` (the same, minus
+            the mean of the other players' scores).
+        episode: ``"match"``, or ``"deal"`` for one deal from a new deck, ranked by its scores.
+        interpreted: Whether to run the rules in plain Python, which is slow and meant for debugging.
+        **options: The options of the game, such as ``players=4``.
 
     Raises:
-        ValueError: an unknown option or name, or a value out of range.
+        ValueError: An option or name is unknown, or a value is out of range.
     """
 
     def __init__(
@@ -87,8 +87,8 @@ class Batch:
         interpreted: bool = False,
         **options: OptionValue,
     ) -> None:
-        given: dict[str, Any] = {"interpreted": interpreted, **options}
-        self._bind(make_matches(game, size, threads=threads, reward=reward, episode=episode, **given))
+        values: dict[str, Any] = dict(options)
+        self._bind(make_matches(game, size, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **values))
         self.reset(seed)
 
     @classmethod
@@ -101,9 +101,7 @@ class Batch:
     def _bind(self, matches: Matches) -> None:
         self.matches = matches
         self.game, self.options, self.players = matches.game, matches.options, matches.players
-        self.size, self.threads = matches.size, matches.threads
-        self.reward, self.episode = matches.reward, matches.episode
-        self.num_actions, self.observation_size = matches.num_actions, matches.observation_size
+        self.size, self.num_actions, self.observation_size = matches.size, matches.num_actions, matches.observation_size
         self.observation = _view_read_only(matches.observation)
         self.action_mask = _view_read_only(matches.action_mask)
         self.to_move = _view_read_only(matches.to_move)
@@ -118,11 +116,12 @@ class Batch:
         """Deal every row a new match.
 
         Args:
-            seed: an int below 2**256 gives row i the identity (seed, i, 0); an integer array [size] gives it
-                (seed[i], 0, 0); ``None`` goes on to each row's next match, or draws a seed from the operating system if the batch was never seeded.
+            seed: An int below 2**256 gives row i the identity (seed, i, 0), and an integer array [size] gives it
+                (seed[i], 0, 0). ``None`` goes on to the next match of each row, or draws a seed from the operating system if
+                there was none before.
 
         Raises:
-            ValueError: a seed is out of range, or of a wrong shape or dtype. Nothing has changed.
+            ValueError: A seed is out of range, or has a wrong shape or dtype. Nothing has changed.
         """
         write_identity(self.matches, seed)
         self.matches.later_orders = {}
@@ -132,16 +131,16 @@ class Batch:
         """Play one action in every row.
 
         Args:
-            actions: an integer array [size].
+            actions: An integer array [size].
 
         Raises:
-            IllegalAction: names the rows whose action is not legal; no row is stepped.
-            ValueError: a wrong shape or dtype, or a NaN.
+            IllegalAction: Some actions are not legal; the message names their rows. No row is stepped.
+            ValueError: The array has a wrong shape or dtype, or holds a NaN.
         """
-        self._lay_actions(actions)
+        self._set_actions(actions)
         self.matches.run(self.matches.rows)
 
-    def _lay_actions(self, actions: ArrayLike) -> None:
+    def _set_actions(self, actions: ArrayLike) -> None:
         matches = self.matches
         matches.actions[:] = check_integers(actions, self.size, "actions")
         illegal = np.flatnonzero(~matches.is_legal(matches.actions, matches.rows))
@@ -149,7 +148,7 @@ class Batch:
             raise IllegalAction(matches.explain_illegal(illegal))
 
     def sample(self) -> NDArray[np.int64]:
-        """Return a uniformly random legal action for every row, int64 [size], drawn from the stream of each row's decision."""
+        """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
         actions = np.empty(self.size, np.int64)
         self.choose("random", np.empty(0), actions)
         return actions
@@ -166,16 +165,16 @@ class Batch:
         """Write a built-in policy's actions for some rows into ``actions``.
 
         Args:
-            policy: its name.
-            parameters: float64, as many as the policy takes.
-            actions: int64 [size], written where a row is asked for.
-            rows: int64, the rows; all by default.
-            who: int8 [size]; only rows with ``who[row] == index`` are asked for.
-            index: see ``who``.
+            policy: The name of the policy.
+            parameters: The parameters of the policy, float64.
+            actions: Where the actions are written, int64 [size]. Other rows are left alone.
+            rows: The rows to choose for, int64; by default all.
+            who: If given, the policy chooses only in rows with ``who[row] == index``, int8 [size].
+            index: See ``who``.
 
         Raises:
-            ValueError: an unknown policy, or a wrong number of parameters.
-            TypeError: an array of another dtype, or one that is not contiguous.
+            ValueError: The policy is unknown, or takes another number of parameters.
+            TypeError: An array has another dtype or is not contiguous.
         """
         which = self.matches.rows if rows is None else rows
         who = np.full(self.size, index, np.int8) if who is None else who
@@ -186,7 +185,7 @@ class Batch:
         self.matches.choose(policy, parameters, actions, which, who, index)
 
     def _check_parameters(self, policy: str, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the policy's parameters, those given or its defaults: compiled code trusts that all of them are there."""
+        """Return the given parameters, or else the defaults. Compiled code relies on their number."""
         defaults = self.game.policy(policy).defaults
         if given is None:
             return np.array([*defaults.values()], np.float64)
@@ -198,10 +197,10 @@ class Batch:
     def playout(
         self, steps: int, policy: str = "random", parameters: NDArray[np.float64] | None = None
     ) -> tuple[int, NDArray[np.float64]]:
-        """Play ``steps`` decisions in every row, all seats by one built-in policy, in one compiled call.
+        """Play ``steps`` decisions in every row in one compiled call, with one built-in policy in all seats.
 
-        A match that ends is followed by the row's next one. Afterwards ``observation`` and ``action_mask`` are those of the
-        decisions that come next.
+        When a match ends, the next one of its row is dealt. Afterwards ``observation`` and ``action_mask`` are those of the
+        next decisions.
 
         Returns:
             The number of matches that ended, and the sum of their ``reward="win"`` for each seat, float64 [players].
@@ -217,28 +216,29 @@ class Batch:
         until: str = "match",
         seeds: ArrayLike | None = None,
     ) -> NDArray[np.float64]:
-        """Play an action in every row, then on by one built-in policy in all seats, in one compiled call.
+        """Play an action in every row and go on with one built-in policy in all seats, in one compiled call.
 
-        This is made for search: over copies (:meth:`gather`) that were dealt anew (:meth:`redeal`), the mean says what the
-        action is worth.
+        This is made for search: the mean over copies (:meth:`gather`) with other hidden cards (:meth:`redeal`) estimates the
+        value of the action.
 
         Args:
-            actions: an integer array [size] of legal actions.
-            policy: the policy's name.
-            parameters: its parameters, float64; by default its own.
-            until: ``"match"``, or ``"deal"``: the end of the deal that is being played.
-            seeds: an integer array [size]: from here on the policy draws its choices in row i from ``seeds[i]`` instead of the
-                match's own stream for players.
+            actions: An integer array [size] of legal actions.
+            policy: The name of the policy.
+            parameters: The parameters of the policy, float64; by default its own.
+            until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
+            seeds: An integer array [size]. If it is given, the policy draws its choices in row i from ``seeds[i]``, no longer
+                from the stream that the match has for its players.
 
         Returns:
-            What it brings each seat, float64 [size, players]: ``reward="win"`` of a match, ``reward="margin"`` of a deal.
+            What each seat is paid, float64 [size, players]: ``reward="win"`` of a match, ``reward="margin"`` of a deal.
 
         Raises:
-            IllegalAction, ValueError: as :meth:`step`; an unknown policy.
+            IllegalAction: As for :meth:`step`.
+            ValueError: As for :meth:`step`, or the policy is unknown.
         """
         parameters = self._check_parameters(policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
-        self._lay_actions(actions)
+        self._set_actions(actions)
         if seeds is not None:
             self.matches.seed_players(check_integers(seeds, self.size, "seeds"))
         return self.matches.rollout(policy, parameters, whole_match)
@@ -250,7 +250,7 @@ class Batch:
         return self.matches.observe(self.matches.rows, check_seats(seats, self.size, self.players))
 
     def identity(self) -> NDArray[Any]:
-        """Return (seed, row, match) of every row, int64 [size, 3]; with dtype object if a seed needs more than 63 bits."""
+        """Return the identity (seed, row, match) of every row's match, int64 [size, 3]; objects if a seed has over 63 bits."""
         if (self.matches.identity[:, SEED] != LONG_SEED).all():
             return self.matches.identity.copy()
         return np.array([self.matches.read_identity(row) for row in range(self.size)], object)
@@ -263,20 +263,20 @@ class Batch:
         """Return a new batch whose rows are copies of these rows: the same matches with the same future.
 
         Args:
-            indices: row numbers, at least one; a row may be named more than once.
+            indices: The numbers of the rows, at least one. A row may be named more than once.
         """
         return Batch.wrap(self.matches.gather(check_rows(indices, self.size)))
 
     def clone(self) -> Batch:
         """Return an independent copy of all rows."""
-        return Batch.wrap(self.matches.gather(self.matches.rows))
+        return self.gather(self.matches.rows)
 
     def redeal(self, seats: ArrayLike, seed: int) -> None:
-        """Resample in every row what its given seat cannot know, future shuffles included.
+        """Resample in every row what the given seat cannot know, including future shuffles.
 
         Args:
-            seats: a seat for all rows, or an integer array [size].
-            seed: what row i is dealt from, together with i.
+            seats: One seat for all rows, or an integer array [size].
+            seed: The seed to deal from. Every row has a random stream of its own.
         """
         self.matches.redeal(check_seats(seats, self.size, self.players), check_seed(seed))
 

@@ -1,4 +1,4 @@
-"""Checks of arguments: each returns the checked value, or raises ``ValueError`` that names what is allowed."""
+"""Checks of arguments. Each returns the checked value, or raises a ``ValueError`` that names what is allowed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_seats(seats: ArrayLike, size: int, players: int) -> NDArray[np.int64]:
 
 
 def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return row numbers as int64 [n], n at least 1; a row may be named more than once."""
+    """Return row numbers as int64 [n] with n at least 1. A row may be named more than once."""
     array = np.asarray(rows)
     if array.ndim != 1 or array.dtype.kind not in "iu" or not len(array):
         raise ValueError("indices: a non-empty list of row numbers is expected")
@@ -54,7 +54,7 @@ def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def check_integers(values: ArrayLike, size: int, what: str) -> NDArray[np.int64]:
-    """Return ``values`` as int64 [size]; the error names the row that holds a NaN or a number beyond 63 bits."""
+    """Return ``values`` as int64 [size]. The error names a row with a NaN or a number of more than 63 bits."""
     array = np.asarray(values)
     if array.shape != (size,):
         raise ValueError(f"{what}: expected an integer array of shape ({size},), got shape {array.shape}")

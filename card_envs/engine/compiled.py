@@ -1,12 +1,12 @@
 """Loops, compiled by numba and cached on disk, or interpreted.
 
-numba's cache does not notice an edit in another module, and it keeps all loops that one factory makes in a single index file,
-which it writes without a lock: two games could run each other's machine code. Therefore each loop's name holds the game and a
-digest of the code that it compiles, so that every version of a game's rules has an index of its own.
+numba's cache does not notice an edit in another module. It also keeps all loops made by one factory in a single index file,
+which it writes without a lock, so two games could run each other's machine code. Therefore the name of each loop contains the
+game and a digest of the compiled code, which gives every version of a game's rules an index of its own.
 
-Machine code from the cache is linked by the names of its functions: module, qualified name, and a number that starts anew in
-every process. Functions made by one factory (``player.<locals>.choose``) share a name, so that those compiled in different
-processes could be mistaken for each other. They too get a digest of their code into their names.
+numba links machine code from the cache by the names of its functions: the module, the qualified name, and a number that starts
+anew in every process. Functions made by one factory (``player.<locals>.choose``) share a name, so those compiled in different
+processes could be mistaken for each other. They get a digest of their code into their names as well.
 """
 
 from __future__ import annotations
@@ -24,14 +24,13 @@ import numba
 import numpy as np
 from numba.core import event
 
-from card_envs.engine import loops
-from card_envs.engine.game import Game, Policy
+from card_envs.engine.game import Game
 from card_envs.engine.loops import Arrays, Loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
-NAMING = 3  # how functions are named: raise it, and nothing that was compiled before is used
-OPT_LEVEL = 2  # compiles faster than numba's 3, and on these rules runs faster too
+NAMING = 3  # the version of the naming scheme; raising it invalidates everything compiled before
+OPT_LEVEL = 2  # compiles faster than numba's default of 3, and these rules even run faster
 
 
 def _is_ours(value: Any) -> bool:
@@ -49,14 +48,14 @@ def hash_code(roots: tuple[Any, ...]) -> str:
 
 
 def tell_apart(roots: tuple[Any, ...]) -> None:
-    """Give every function that a factory made, among those that ``roots`` run, a name of its own."""
+    """Give a name of its own to every function that a factory has made, among those that ``roots`` run."""
     for function in collect_functions(roots):
         if function.__qualname__.endswith(f".<locals>.{function.__name__}"):  # not yet renamed
             function.__qualname__ += f".{hash_code((function,))}"
 
 
 def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
-    """Return all functions that these lead to, and the hash of their code and constants."""
+    """Return what :func:`collect_functions` and :func:`hash_code` return."""
     state = sha256(repr((NAMING, numba.__version__, config.BOUNDSCHECK, OPT_LEVEL)).encode())
     functions: dict[int, types.FunctionType] = {}
 
@@ -79,7 +78,7 @@ def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
             for constant in value.co_consts:
                 add(constant)
         elif isinstance(value, list | tuple):
-            for item in (*getattr(value, "_fields", ()), *value):  # code names the fields of a named tuple, not their places
+            for item in (*getattr(value, "_fields", ()), *value):  # code refers to the fields of a named tuple by name
                 add(item)
         elif isinstance(value, frozenset):
             add(sorted(value, key=repr))
@@ -94,7 +93,7 @@ def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
 
 
 class _Announcer(event.Listener):
-    """Tells the user once for each loop that it is being compiled, since a cold start takes seconds."""
+    """Tells the user once that a loop is being compiled, since a cold start takes seconds."""
 
     def __init__(self, what: str) -> None:
         self.what = what
@@ -111,13 +110,13 @@ class _Announcer(event.Listener):
 def _jit(function: Callable[..., Any]) -> Any:
     try:
         return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError as error:  # nowhere to write a cache (a read-only container without a home)
-        warnings.warn(f"card_envs cannot cache its compiled code ({error}); every process compiles anew", stacklevel=4)
+    except RuntimeError as error:  # there is nowhere to write a cache, as in a read-only container
+        warnings.warn(f"card_envs cannot cache its compiled code ({error}); every process compiles it anew", stacklevel=4)
         return numba.njit(nogil=True)(function)
 
 
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
-    """Return the loop, which compiles at its first call, for that call's types and no others."""
+    """Return the loop. It compiles at its first call, for the types of that call and no others."""
     function = loop.function
     tell_apart(loop.rules)
     function.__qualname__ = f"{game.name}.{loop.name}.{hash_code((function, *loop.rules))}"
@@ -138,7 +137,7 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
                     result = dispatcher(*arguments)
             finally:
                 config.OPT = level
-            dispatcher.disable_compile()  # another type would compile for seconds, silently: a TypeError instead
+            dispatcher.disable_compile()  # another type raises a TypeError instead of compiling silently for seconds
             ready = True
             return result
 
@@ -150,57 +149,35 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
 
 
 def unwrap(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the machine code of a loop, without numba's dispatch on types, which costs more than a step.
+    """Return the machine code of a loop without numba's dispatch on types, which takes longer than a step.
 
-    It is to be called with arguments of exactly the types that the loop has had before. A loop that has not been called yet,
-    or has no machine code, is returned as it is.
+    It must be called with arguments of exactly the types that the loop was called with before. A loop that has not been called
+    yet or that is interpreted is returned as it is.
     """
     return getattr(loop, "entry", lambda: None)() or loop
 
 
 def interpret_loop(loop: Loop) -> Callable[..., Any]:
-    """Return the same function in plain Python, over rows of Python integers: slow, checked, easy to step through."""
+    """Return the loop in plain Python over rows of Python integers, which is slow, checked, and easy to step through."""
     function = loop.function
 
     def interpreted(arrays: Arrays, *arguments: Any) -> Any:
         rows = arrays._replace(states=cast(Any, Rows(arrays.states)), template=cast(Any, Rows(arrays.template)))
-        with np.errstate(over="ignore"):  # uint64 arithmetic wraps around on purpose
+        with np.errstate(over="ignore"):  # the random streams rely on wrapping
             return function(rows, *arguments)
 
     return interpreted
 
 
-class Loops:
-    """A game's loops, each compiled when it is first called; :func:`load_loops` makes one object for each game and mode."""
-
-    def __init__(self, game: Game, compiled: bool) -> None:
-        self._game = game
-        self._make = (lambda loop: compile_loop(game, loop)) if compiled else interpret_loop
-        self.step = self._make(loops.step_loop(game))
-        self.observe = self._make(loops.observe_loop(game))
-        self.derive = self._make(loops.derive_loop())
-        self.redeal = self._make(loops.redeal_loop(game))
-        self.count = self._make(loops.count_loop(game))
-        self.sort = self._make(loops.sort_loop(game))
-        self._by_policy: dict[tuple[Any, str], Callable[..., Any]] = {}
-
-    def _make_for(self, factory: Callable[[Game, Policy], Loop], policy: str) -> Callable[..., Any]:
-        key = factory, policy
-        if key not in self._by_policy:
-            self._by_policy[key] = self._make(factory(self._game, self._game.policy(policy)))
-        return self._by_policy[key]
-
-    def choose(self, policy: str) -> Callable[..., Any]:
-        return self._make_for(loops.choose_loop, policy)
-
-    def playout(self, policy: str) -> Callable[..., Any]:
-        return self._make_for(loops.playout_loop, policy)
-
-    def rollout(self, policy: str) -> Callable[..., Any]:
-        return self._make_for(loops.rollout_loop, policy)
-
-
 @cache
-def load_loops(game: Game, compiled: bool = True) -> Loops:
-    """Return the game's loops, compiled or interpreted."""
-    return Loops(game, compiled)
+def load_loop(game: Game, interpreted: bool, make: Callable[..., Loop], policy: str | None = None) -> Callable[..., Any]:
+    """Return a loop of a game, which is compiled when it is first called.
+
+    Args:
+        game: The game.
+        interpreted: Whether to run the loop in plain Python instead.
+        make: One of the factories of :mod:`card_envs.engine.loops`.
+        policy: The name of the built-in policy, for loops in which one chooses.
+    """
+    loop = make(game) if policy is None else make(game, game.policy(policy))
+    return interpret_loop(loop) if interpreted else compile_loop(game, loop)

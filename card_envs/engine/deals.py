@@ -1,4 +1,4 @@
-"""How a match goes from deal to deal, the same in every game."""
+"""How a match goes from deal to deal, which is the same in every game."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from card_envs.engine.state import NOBODY
 
 Rule = Callable[..., Any]
 
-GOES_ON, DECIDED, CUT_OFF = range(3)  # what a game's `judge_match` says once a deal is scored
+GOES_ON, DECIDED, CUT_OFF = range(3)  # what `judge_match` of a game returns after a deal
 
 
 def compose_rules(begin_deal: Rule, step: Rule, judge_match: Rule, over: int) -> tuple[Rule, Rule]:
-    """The engine's ``init(state)`` and ``step(state, action)``, made of a game's rules.
+    """Return the engine's ``init(state)`` and ``step(state, action)`` for the rules of a game.
 
-    A rule that ends a deal sets ``scores`` and ``deal_over`` and returns. What follows is done here: the scores are added to
-    the totals, and the match is over, or the next player deals.
+    A rule that ends a deal sets ``scores`` and ``deal_over``. Everything else happens here: the scores are added to the totals,
+    and either the match is over or the next player deals.
 
     Args:
-        begin_deal: ``begin_deal(state)`` deals, and plays up to the first decision or, without any, to the end of the deal.
+        begin_deal: ``begin_deal(state)`` deals and plays up to the first decision, or to the end of a deal without decisions.
         step: ``step(state, action)`` plays a legal action up to the next decision, or to the end of the deal.
         judge_match: ``judge_match(state)`` says after each deal whether the match ``GOES_ON``, is ``DECIDED``, or has reached
             a technical cap and is ``CUT_OFF``. It may rely on ``totals`` and ``finished``.
-        over: The index of the phase "over".
+        over: The index of the phase ``"over"``.
     """
 
     @register_jitable

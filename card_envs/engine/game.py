@@ -1,8 +1,8 @@
-"""The contract between a game and the engine: what a game gives, and the words that both use.
+"""The contract between a game and the engine.
 
-A game is a folder under ``card_envs/games/`` whose ``__init__.py`` holds one :class:`Game`. Its rules are plain functions
-over one *state*, a row of a structured NumPy dtype, decorated with :func:`numba.extending.register_jitable`: the engine
-runs the same functions interpreted, or compiled over many rows.
+A game is a folder under ``card_envs/games/`` whose ``__init__.py`` holds a :class:`Game`. Its rules are plain functions of one
+*state*, a row of a structured NumPy dtype. They are decorated with :func:`numba.extending.register_jitable`, so that the engine
+can run the same functions interpreted, or compiled over many rows.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from card_envs.engine.options import Option, Options, OptionValue
 from card_envs.engine.picture import Picture
 from card_envs.engine.state import COMMON_FIELDS, MOST_DEALS, NOBODY, StateField, lay_out_state
 
-# All that a game imports of the engine stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
+# A game imports from the engine only what stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
 __all__ = [
     "CUT_OFF", "DECIDED", "GOES_ON", "MOST_DEALS", "NOBODY", "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric",
     "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "index_actions", "lay_out_state", "locate_fields",
     "unknown",
 ]  # fmt: skip
 
-Deck = Sequence[str] | Sequence[Sequence[str]] | None  # a given order, or one for each deal
+Deck = Sequence[str] | Sequence[Sequence[str]] | None  # the given order of a deck, or one for each deal
 
 
 class IllegalAction(ValueError):  # noqa: N818 (the name is public)
@@ -37,7 +37,7 @@ class IllegalAction(ValueError):  # noqa: N818 (the name is public)
 
 
 def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
-    """The error for a name that is not in ``known``: it names the nearest one, and all that are allowed."""
+    """Return an error for a name that is not in ``known``. Its message suggests the nearest name and lists all of them."""
     names = list(known)
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" – did you mean {near[0]!r}?" if near else ""
@@ -49,13 +49,13 @@ class Policy:
     """A compiled built-in player.
 
     Args:
-        name: The name by which it is asked for.
+        name: The name of the player in specs.
         choose: ``choose(state, seat, words, key, parameters) -> action``. ``words`` is the action mask viewed as uint64,
-            ``key`` (uint64) the stream of this decision, ``parameters`` a float64 array. It may use only what the
+            ``key`` (uint64) the random stream of this decision, and ``parameters`` a float64 array. It may use only what the
             seat may know.
-        meaning: How it plays, in words.
+        meaning: How the player plays, in words.
         defaults: The names of the parameters, in order, and their default values.
-        reads_mask: Whether it looks at ``words``. If not, playouts make no masks.
+        reads_mask: Whether ``choose`` looks at ``words``. If it does not, playouts make no masks.
     """
 
     name: str
@@ -67,12 +67,12 @@ class Policy:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure that players of a game are measured by, beside who wins.
+    """A figure that describes the play of a game's players.
 
     Args:
-        name: The name of its column.
+        name: The name of the metric, which is the heading of its column.
         meaning: What it is, in words.
-        value: Makes it of sums of the game's counts, which are float64 arrays of any one shape by name; NaN where nothing
+        value: Computes it from sums of the game's counts, float64 arrays of one shape by name. The result is NaN where nothing
             was counted.
     """
 
@@ -81,7 +81,7 @@ class Metric:
     value: Callable[[Mapping[str, Any]], Any]
 
 
-# Where Game.from_package finds what a game gives: in which of the game's modules, and by what name.
+# The module of a game and the name in it from which Game.from_package takes each attribute.
 PIECES = {
     "state": {
         "options": "OPTIONS", "presets": "PRESETS", "cards": "CARDS", "copies": "COPIES", "phases": "PHASES", "layout": "STATE",
@@ -100,24 +100,24 @@ PIECES = {
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """Everything that a game gives to the engine. :meth:`from_package` makes it of the modules of the game's folder.
+    """Everything that a game gives to the engine. :meth:`from_package` makes it from the modules of the game's folder.
 
-    The rules are functions over one state. ``init(state)`` deals; options, ``key`` and a given order are already in the state.
+    The rules are functions of one state. ``init(state)`` deals; the options, ``key`` and any given order are in the state.
     ``step(state, action)`` plays a legal action up to the next decision. ``action_mask(state, mask)`` sets the bytes of the
     legal actions in a cleared mask. ``observe(state, seat, observation)`` writes every value of what ``seat`` knows.
-    ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the state's key. For :attr:`metrics`,
-    ``count_action(state, action, counts)`` adds to ``counts`` [players, len(count_names)] what the seat to move is about to
-    do, and ``count_deal(state, counts)`` what there is to count of a deal that has just ended.
+    ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the key of the state. For :attr:`metrics`,
+    ``count_action(state, action, counts)`` adds the action that the seat to move is about to play to ``counts``
+    [players, len(count_names)], and ``count_deal(state, counts)`` adds a deal that has just ended.
     """
 
-    module: str  # the game's package, which holds this object as GAME
+    module: str  # the package of the game, which holds this object as GAME
     name: str
     title: str
     version: int
     summary: str
     options: tuple[Option, ...]
-    cards: tuple[str, ...]  # names by index
-    copies: tuple[int, ...]  # of each card in the full deck
+    cards: tuple[str, ...]  # the names of the cards by index
+    copies: tuple[int, ...]  # how often each card is in the full deck
     phases: tuple[str, ...]
     state_dtype: np.dtype[np.void]
     init: Rule
@@ -129,20 +129,20 @@ class Game:
     count_deal: Rule
     count_names: tuple[str, ...]
     metrics: tuple[Metric, ...]
-    num_actions: Callable[[int], int]  # of the number of players
+    num_actions: Callable[[int], int]  # (players)
     observation_specs: tuple[FieldSpec, ...]
     action_string: Callable[[int, int, int], str]  # (index, seat, players)
     action_index: Callable[[str, int, int], int | None]  # (string, seat, players); None if it is not an action
-    details: Callable[[Any, Options], dict[str, Any]]  # the game's own keys of Table.state()
-    ending: Callable[[Any], str]  # how the deal that was finished last ended, in words
-    score_scale: Callable[[Options], float]  # of reward="score"; negative where the lowest total wins
-    presets: Mapping[str, Options]  # option ``variant`` -> values of other options; empty where there are none
+    details: Callable[[Any, Options], dict[str, Any]]  # the keys that only this game has in Table.state()
+    ending: Callable[[Any], str]  # how the last finished deal ended, in words
+    score_scale: Callable[[Options], float]  # the factor of reward="score", negative if the lowest total wins
+    presets: Mapping[str, Options]  # the values of other options for each ``variant``
     policies: tuple[Policy, ...]
-    aliases: Mapping[str, str]  # spec -> spec, as "risk24" -> "risk(.24)"
+    aliases: Mapping[str, str]  # short specs and what they stand for, as "risk24" -> "risk(.24)"
     default_opponent: str
-    bounds: Mapping[str, tuple[int, int]]  # least and greatest value of state fields: a state from outside must keep them
-    check: Callable[[Any], str | None]  # what is wrong with a state from outside that keeps the bounds, if anything
-    picture: Callable[[dict[str, Any]], Picture]  # of Table.state() or Table.view(seat)
+    bounds: Mapping[str, tuple[int, int]]  # the range of each state field in a record
+    check: Callable[[Any], str | None]  # what else is wrong with a state from a record
+    picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
 
     @classmethod
     def from_package(
@@ -156,17 +156,20 @@ class Game:
         default_opponent: str,
         score_scale: Callable[[Options], float],
     ) -> Game:
-        """The game of a package: its functions and tables are collected from its modules by their names (:data:`PIECES`).
+        """Make the game of a package. Its functions and tables are collected from its modules by name (:data:`PIECES`).
 
         Args:
-            package: The game's ``__name__``.
-            name, title, version, summary: What the game is called, and its one line in the list of games.
+            package: The ``__name__`` of the package.
+            name: The name of the game in Python, specs and ids.
+            title: The name of the game for people.
+            version: The version in the ids of its environments.
+            summary: What the list of games says about it in one line.
             default_opponent: The built-in policy that a learner meets by default.
-            score_scale: The scale of ``reward="score"`` for given options; negative where the lowest total wins.
+            score_scale: Returns the factor of ``reward="score"`` for given options, negative if the lowest total wins.
 
         Raises:
             ModuleNotFoundError: A module is missing.
-            TypeError: A function or table is missing; the message names it, and a name that may be a misspelling of it.
+            TypeError: A function or table is missing. The message names it, and a name that may be a misspelling of it.
         """
         pieces: dict[str, Any] = {}
         for module_name, names in PIECES.items():
@@ -200,7 +203,7 @@ class Game:
         missing = [name for name in [*COMMON_FIELDS, *(o.name for o in self.options)] if name not in names]
         if missing:
             raise TypeError(f"{self.name}: the state lacks {', '.join(missing)}")
-        # NumPy does not copy the padding of structured arrays, so a state with gaps would be more than its fields
+        # NumPy does not copy the gaps of structured arrays, but states are compared and stored as bytes
         if sum(self.state_dtype[name].itemsize for name in names) != self.state_dtype.itemsize:
             raise TypeError(f"{self.name}: the state's dtype has gaps; order its fields by item size and pad the end")
         if self.options[0].name != "players":
@@ -209,11 +212,11 @@ class Game:
             raise TypeError(f"{self.name}: the last phase must be over")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _import_game, (self.module,)  # rules are not pickled: the game is imported again by its name
+        return _import_game, (self.module,)  # the rules cannot be pickled, so the game is imported again
 
     @property
     def id(self) -> str:
-        """The versioned name, as ``flip7_v0``."""
+        """The versioned name, such as ``flip7_v0``."""
         return f"{self.name}_v{self.version}"
 
     @property
@@ -222,10 +225,10 @@ class Game:
         return range(self.options[0].low, self.options[0].high + 1)
 
     def policy(self, name: str) -> Policy:
-        """The built-in policy of this name.
+        """Return the built-in policy of this name.
 
         Raises:
-            ValueError: There is none; the message names those that there are.
+            ValueError: There is none. The message lists the policies of the game.
         """
         for policy in self.policies:
             if policy.name == name:
@@ -233,7 +236,7 @@ class Game:
         raise unknown(f"policy of {self.name}", name, [policy.name for policy in self.policies])
 
     def resolve(self, options: Options) -> dict[str, OptionValue]:
-        """Return all options with their values, of those given and the defaults; ``variant`` names a preset.
+        """Return the values of all options, from the given ones and the defaults. ``variant`` names a preset.
 
         Raises:
             ValueError: An option is unknown, or its value is not allowed.
@@ -253,10 +256,10 @@ class Game:
         return {name: option.check(values.get(name, option.default)) for name, option in table.items()}
 
     def read_options(self, words: Iterable[str], players: int | None = None) -> dict[str, Any]:
-        """Options from words such as ``brutal=true`` (→ ``{"brutal": True}``), checked.
+        """Read and check options from words: ``brutal=true`` becomes ``{"brutal": True}``.
 
         Raises:
-            ValueError: A word is not an option; the message names what is wrong and what is allowed.
+            ValueError: A word is not an option. The message says what is wrong and what is allowed.
         """
         table = {option.name: option for option in self.options}
         options: dict[str, Any] = {} if players is None else {"players": players}
@@ -264,7 +267,7 @@ class Game:
             name, equals, value = word.partition("=")
             if not equals:
                 raise ValueError(
-                    f"option {word!r}: expected is NAME=VALUE, as {self.options[-1].name}={self.options[-1].default}"
+                    f"option {word!r}: NAME=VALUE is expected, as in {self.options[-1].name}={self.options[-1].default}"
                 )
             if name not in self.option_names:
                 raise unknown(f"option of {self.name}", name, self.option_names)
@@ -280,37 +283,37 @@ class Game:
         return [*(option.name for option in self.options), *(["variant"] if self.presets else [])]
 
     def observation_fields(self, options: Options | None = None) -> dict[str, Field]:
-        """The fields of the flat observation for these options, by name."""
+        """Return the fields of the flat observation for these options, by name."""
         return lay_out_fields(self.observation_specs, self.resolve(options or {}))
 
     def observation_size(self, options: Options | None = None) -> int:
-        """The number of values of an observation for these options."""
+        """Return the number of values in an observation for these options."""
         return int(max(field.slice.stop for field in self.observation_fields(options).values()))
 
     @property
     def shuffles_every_deal(self) -> bool:
-        """Whether each deal is dealt from a new deck. Then an order can be given for each, in the state's field ``order``."""
+        """Whether each deal has a new deck. Then an order can be given for each deal, in the state field ``order``."""
         return "order" in (self.state_dtype.names or ())
 
-    def deck_orders(self, deck: Deck) -> list[list[int]]:
-        """The orders that are given for a match's decks, as indices of the named cards; empty if ``deck`` is ``None``.
+    def read_deck(self, deck: Deck) -> list[list[int]]:
+        """Return the given orders of a match's decks as indices of the named cards, or no orders if ``deck`` is ``None``.
 
         Raises:
-            ValueError: A card is unknown, or is named more often than the deck holds it.
+            ValueError: A card is unknown, or is named more often than it is in the deck.
         """
         if deck is None:
             return []
         if isinstance(deck, str) or not isinstance(deck, Sequence):
             raise ValueError(f"deck = {deck!r}: a list of card names is expected")
         if not any(isinstance(part, Sequence) and not isinstance(part, str) for part in deck):
-            return [self._order(deck)]
+            return [self._read_order(deck)]
         if not self.shuffles_every_deal:
             raise ValueError(f"deck: {self.name} has one deck for all deals; one list of card names is expected")
-        return [self._order(part) for part in deck]
+        return [self._read_order(part) for part in deck]
 
-    def _order(self, names: Sequence[Any]) -> list[int]:
+    def _read_order(self, names: Sequence[Any]) -> list[int]:
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"deck: {names!r} stands where a list of card names is expected")
+            raise ValueError(f"deck: a list of card names is expected instead of {names!r}")
         left = dict(zip(self.cards, self.copies, strict=True))
         order = []
         for name in names:
@@ -318,7 +321,9 @@ class Game:
                 raise unknown("card", name, self.cards)
             if left[name] == 0:
                 count = self.copies[self.cards.index(name)]
-                raise ValueError(f"deck: {name!r} is named more than {count} time{'s' * (count != 1)}; the deck holds no more")
+                raise ValueError(
+                    f"deck: {name!r} is named more than {count} time{'s' * (count != 1)}, but the deck holds no more"
+                )
             left[name] -= 1
             order.append(self.cards.index(name))
         return order
@@ -327,5 +332,5 @@ class Game:
 def _import_game(module: str) -> Game:
     game = importlib.import_module(module).GAME
     if not isinstance(game, Game):
-        raise TypeError(f"{module}.GAME is no Game")
+        raise TypeError(f"{module}.GAME is not a Game")
     return game

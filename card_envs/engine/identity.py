@@ -1,6 +1,6 @@
-"""A match's identity: three numbers (seed, row, match) from which all that is random in the match is derived.
+"""The identity of a match: three numbers (seed, row, match) that determine everything random in it.
 
-A seed is an integer from 0 to 2**256 - 1, the other two are below 2**63. How a seed becomes keys is said in ``keys.py``.
+A seed is an integer from 0 to 2**256 - 1, and the other two numbers are below 2**63. ``keys.py`` derives keys from them.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ def _is_integer(value: object) -> bool:
 
 
 def check_seed(seed: object) -> int:
-    """Return a seed as an int; raise ``ValueError``, which says what is allowed, if it is none."""
+    """Return a seed as an int, or raise a ``ValueError`` that says what is allowed."""
     if isinstance(seed, int | np.integer) and _is_integer(seed) and 0 <= seed < 2**SEED_BITS:
         return int(seed)
     raise ValueError(f"seed = {_shorten(seed)}: allowed is an integer from 0 to 2**{SEED_BITS} - 1")
 
 
 def check_counter(name: str, value: object) -> int:
-    """Return the row or match of an identity as an int; raise ``ValueError`` if it is none."""
+    """Return the row or the match of an identity as an int, or raise a ``ValueError`` that says what is allowed."""
     if isinstance(value, int | np.integer) and _is_integer(value) and 0 <= value <= LARGEST:
         return int(value)
     raise ValueError(f"{name} of an identity = {_shorten(value)}: allowed is an integer from 0 to 2**63 - 1")
@@ -55,11 +55,11 @@ def parse_identity(seed: Seed) -> Identity:
     """Return the identity that a seed stands for.
 
     Args:
-        seed: an int ``s`` stands for (s, 0, 0); a sequence of three ints is an identity; ``None`` draws a seed from the
+        seed: An int ``s`` stands for (s, 0, 0), and a sequence of three ints is an identity. ``None`` draws a seed from the
             operating system.
 
     Raises:
-        ValueError: the seed is not one of these.
+        ValueError: The seed is not one of these.
     """
     if seed is None:
         return draw_seed(), 0, 0
@@ -71,22 +71,22 @@ def parse_identity(seed: Seed) -> Identity:
 
 
 def follow_identity(identity: Identity) -> Identity:
-    """Return the identity of a row's next match; raise ``ValueError`` if the matches cannot be counted on."""
+    """Return the identity of the next match, or raise ``ValueError`` if the counter of the matches is at its end."""
     seed, row, match = identity
     return seed, row, check_counter("match", match + 1)
 
 
 def write_identity(matches: Matches, seed: int | ArrayLike | None) -> None:
-    """Give every row of ``matches`` the identity of the match that a reset deals.
+    """Write the identities of the matches that a reset deals.
 
     Args:
-        matches: their ``identity`` and all that belongs to it is overwritten.
-        seed: an int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0); ``None`` goes
-            on to each row's next match, or draws a seed from the operating system if the rows were never seeded.
+        matches: The matches, whose identities are overwritten.
+        seed: An int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0). ``None`` goes on
+            to the next match of each row, or draws a seed from the operating system if there was none before.
 
     Raises:
-        ValueError: a seed is out of range, the array has another shape or dtype, or the matches of a row cannot be counted on.
-            Nothing has changed.
+        ValueError: A seed is out of range, the array has another shape or dtype, or the counter of a row's matches is at its
+            end. Nothing has changed.
     """
     if seed is None and matches.identity[0, SEED] != UNSEEDED:
         check_counter("match", int(matches.identity[:, MATCH].max()) + 1)

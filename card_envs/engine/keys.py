@@ -1,4 +1,4 @@
-"""Keys: how everything random in a match follows from its identity, by functions that nobody can run backwards.
+"""Keys: everything random in a match follows from its identity, by functions that nobody can run backwards.
 
 A seed is any integer below 2**256. Its *root key* of 128 bits is a BLAKE2b digest of it, made in Python. Everything else is an
 output of :func:`derive`, which is SipHash-2-4 (Aumasson and Bernstein 2012) under the root key, over a purpose, the row, the

@@ -1,7 +1,6 @@
-"""The loops of every game, as plain functions over a game's rules: ``compiled.py`` compiles them, or they run as they are.
+"""The loops over the rows of many matches, as plain functions around the rules of a game.
 
-A loop works on the :class:`Arrays` of many matches, all of which are allocated by the caller, and on the rows that it is
-given. Row ``r`` of every array belongs to match ``r``.
+``compiled.py`` compiles them, or they run as they are. A loop takes the :class:`Arrays` of the matches and the rows to work on.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ from card_envs.engine.game import Game, Policy
 from card_envs.engine.keys import DECK, NO_SALT, POLICIES, derive
 from card_envs.engine.random import count_legal, nth_legal, stream
 
-RESET = -1  # as an action: deal the row's match anew
-REFRESH = -2  # as an action: only write observation, mask and seat to move again
+RESET = -1  # in place of an action: deal the match of the row anew
+REFRESH = -2  # in place of an action: only write the observation, the mask and the seat to move again
 
 WIN, SCORE, MARGIN = range(3)  # reward modes
 
-SEED, ROW, MATCH, IDENTITY = range(4)  # the columns of `identity`, and how many there are
-UNSEEDED, LONG_SEED = -1, -2  # in the column of the seed: there is none yet, or one that needs more than 63 bits
-ROOT_LOW, ROOT_HIGH, STREAM, KEYS = range(4)  # the columns of `keys`, and how many there are
+SEED, ROW, MATCH, IDENTITY = range(4)  # the columns of `identity` and their number
+UNSEEDED, LONG_SEED = -1, -2  # in the column of the seed: there is none yet, or it needs more than 63 bits
+ROOT_LOW, ROOT_HIGH, STREAM, KEYS = range(4)  # the columns of `keys` and their number
 SEATS = 16  # more than any game has
 NOBODY = -1  # where a seat is expected
 
 
 class Arrays(NamedTuple):
-    """The arrays that the loops read and write, described at :class:`card_envs.engine.matches.Matches`."""
+    """The arrays that the loops read and write; :class:`card_envs.engine.matches.Matches` describes them."""
 
     states: NDArray[Any]
     template: NDArray[Any]
@@ -50,7 +49,7 @@ class Arrays(NamedTuple):
 
 @register_jitable
 def begin_match(s, identity, decisions, keys, r):
-    """Derive the keys of row ``r``'s match: that of its shuffles, in its state, and the stream of its compiled policies."""
+    """The match of row ``r`` gets its keys: that of its shuffles in its state, and that of its policies in ``keys``."""
     low, high, row, match = keys[r, ROOT_LOW], keys[r, ROOT_HIGH], identity[r, ROW], identity[r, MATCH]
     s.key = derive(low, high, DECK, row, match, 0, NO_SALT)
     keys[r, STREAM] = derive(low, high, POLICIES, row, match, 0, NO_SALT)
@@ -59,7 +58,7 @@ def begin_match(s, identity, decisions, keys, r):
 
 @register_jitable
 def decision_key(key, decision, seat):
-    """The stream of one decision in a match whose compiled policies draw from ``key``: keyed by decision number and seat."""
+    """The random stream of a compiled policy's decision, from the key of the policies, its number and the seat."""
     return stream(key, decision * SEATS + seat)
 
 
@@ -105,15 +104,15 @@ def pay_score(s, margin, scale, rewards):
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop's plain function and the rule functions that it runs, of which its name in the cache holds a digest."""
+    """The plain function of a loop, and the rules that it runs. The digest of both becomes part of its name in the cache."""
 
     name: str
     function: Callable[..., Any]
     rules: tuple[Any, ...]
 
 
-def step_loop(game: Game) -> Loop:
-    """The loop that resets rows, plays actions and writes what is seen: compiled once, since the rules take long to compile."""
+def make_step_loop(game: Game) -> Loop:
+    """Make the loop that deals, plays actions and writes observations: a single one, as the rules take long to compile."""
     init, play, action_mask, observe = game.init, game.step, game.action_mask, game.observe
 
     def step(m, rows, auto_reset, write_observations, reward, scale):
@@ -162,8 +161,8 @@ def step_loop(game: Game) -> Loop:
     return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
 
 
-def observe_loop(game: Game) -> Loop:
-    """Write what any seat of a row sees: ``seats[n]`` of ``rows[n]`` into ``observation[n]``."""
+def make_observe_loop(game: Game) -> Loop:
+    """Make the loop that writes what ``seats[n]`` knows in ``rows[n]`` into ``observation[n]``."""
     observe = game.observe
 
     def write(m, rows, seats, observation):
@@ -174,8 +173,8 @@ def observe_loop(game: Game) -> Loop:
     return Loop("observe", write, (observe,))
 
 
-def derive_loop() -> Loop:
-    """Derive an output for each row: ``derived[n]`` of ``numbers[n]`` in the match of ``rows[n]``, with ``salts[rows[n]]``."""
+def make_derive_loop(game: Game) -> Loop:
+    """Make the loop that derives ``derived[n]`` for ``numbers[n]`` in the match of ``rows[n]``, with ``salts[rows[n]]``."""
 
     def write(m, rows, purpose, numbers, salts, derived):
         for n in range(len(rows)):
@@ -187,8 +186,8 @@ def derive_loop() -> Loop:
     return Loop("derive", write, (derive,))
 
 
-def redeal_loop(game: Game) -> Loop:
-    """Resample what ``seats[n]`` of ``rows[n]`` cannot know, with ``keys[n]``."""
+def make_redeal_loop(game: Game) -> Loop:
+    """Make the loop that resamples what ``seats[n]`` cannot know in ``rows[n]``, with ``keys[n]``."""
     redeal = game.redeal
 
     def resample(m, rows, seats, keys):
@@ -199,10 +198,10 @@ def redeal_loop(game: Game) -> Loop:
     return Loop("redeal", resample, (redeal,))
 
 
-def count_loop(game: Game) -> Loop:
-    """Count what the game's metrics are made of: deals that have ended since the last call, and actions about to be played.
+def make_count_loop(game: Game) -> Loop:
+    """Make the loop that counts for the metrics of the game: actions about to be played, and deals ended since the last call.
 
-    ``finished[r]`` is the number of deals counted before; ``counts[r]`` is int64 [players, len(count_names)].
+    ``finished[r]`` is the number of deals that were counted before, and ``counts[r]`` is int64 [players, len(count_names)].
     """
     count_action, count_deal = game.count_action, game.count_deal
 
@@ -220,8 +219,8 @@ def count_loop(game: Game) -> Loop:
     return Loop("count", count, (count_action, count_deal))
 
 
-def choose_loop(game: Game, policy: Policy) -> Loop:
-    """Write a built-in player's actions for the rows in which ``who[r] == index`` into ``actions[r]``."""
+def make_choose_loop(game: Game, policy: Policy) -> Loop:
+    """Make the loop that writes the actions of a built-in policy into ``actions[r]`` where ``who[r] == index``."""
     choose = policy.choose
 
     def act(m, rows, who, index, parameters, actions):
@@ -236,14 +235,16 @@ def choose_loop(game: Game, policy: Policy) -> Loop:
     return Loop(f"choose_{policy.name}", act, (choose, decision_key))
 
 
-def sort_loop(game: Game) -> Loop:
-    """Sort rows that have just been stepped by who acts next.
+def make_sort_loop(game: Game) -> Loop:
+    """Make the loop that sorts rows after a step by who acts next.
 
-    ``seating[r, seat]`` is the number of the player in that seat; ``learner[r]`` is the seat that decides elsewhere, or
-    NOBODY. What the step paid the learner is added to ``earned[r]``. Rows that wait for a player are packed in front of
-    ``rows``, and ``who[r]`` names the player; with ``play_forced`` so are rows whose learner has only one legal action, which
-    is written into ``actions`` (and ``who[r]`` is NOBODY). Rows whose match is over are packed into ``over``; rows that wait
-    for their learner are left out. Returns how many rows wait for a player and how many are over.
+    ``seating[r, seat]`` is the number of the player in a seat. ``learner[r]`` is the seat whose decisions are made elsewhere,
+    or NOBODY. What the step paid the learner is added to ``earned[r]``.
+
+    The loop moves rows that wait for a player to the front of ``rows`` and writes the number of the player into ``who[r]``.
+    With ``play_forced`` these include rows whose learner has only one legal action; it is written into ``actions``, and
+    ``who[r]`` is NOBODY. Rows whose match is over go into ``over``, and rows that wait for their learner are left out. The loop
+    returns how many rows wait for a player, and how many are over.
     """
 
     def sort(m, rows, seating, learner, play_forced, earned, who, over):
@@ -272,10 +273,11 @@ def sort_loop(game: Game) -> Loop:
     return Loop("sort", sort, (count_legal, nth_legal))
 
 
-def playout_loop(game: Game, policy: Policy) -> Loop:
-    """Play every row ``steps`` decisions on, all seats by one built-in player, without observations.
+def make_playout_loop(game: Game, policy: Policy) -> Loop:
+    """Make the loop that plays ``steps`` decisions in every row with one built-in policy in all seats, without observations.
 
-    A match that ends is followed by the row's next one; ``wins[seat]`` sums what the matches pay. Returns how many ended.
+    When a match ends, the next one of its row is dealt. ``wins[seat]`` gets the sum of what the matches pay. The loop returns
+    how many matches have ended.
     """
     init, play, action_mask, choose, reads_mask = game.init, game.step, game.action_mask, policy.choose, policy.reads_mask
 
@@ -305,10 +307,10 @@ def playout_loop(game: Game, policy: Policy) -> Loop:
     return Loop(f"playout_{policy.name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))
 
 
-def rollout_loop(game: Game, policy: Policy) -> Loop:
-    """Play one action in every row, then on by one built-in player in all seats, until the match or the deal is over.
+def make_rollout_loop(game: Game, policy: Policy) -> Loop:
+    """Make the loop that plays one action in every row and goes on with one built-in policy until the match or deal is over.
 
-    ``values[r]`` gets what that pays each seat: the shares of the win for a whole match, the margins for a deal.
+    ``values[r]`` gets what each seat is paid: the shares of the win for a whole match, the margins for a deal.
     """
     play, action_mask, choose, reads_mask = game.step, game.action_mask, policy.choose, policy.reads_mask
 

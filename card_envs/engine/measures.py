@@ -1,4 +1,4 @@
-"""What the players of a game are measured by besides their wins: counts of the game, and what decisions gave away."""
+"""What the players of a game are measured by besides their wins: counts, and what their decisions gave away."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ LOST, DEALS = "millionths lost", "deals appraised"  # the counts behind an appra
 
 @dataclass(frozen=True)
 class Appraiser:
-    """A measure of what decisions give away, by values that only one game has.
+    """A measure of what decisions give away, which only one game has.
 
     Attributes:
-        metric: made of the counts :data:`LOST` and :data:`DEALS`.
-        lost: called with matches and int64 [n] rows, returns int64 [n]: how many millionths of the metric's unit the action
-            about to be played in each row gives away. It is a function of each row alone.
+        metric: The metric, which is computed from the counts :data:`LOST` and :data:`DEALS`.
+        lost: Takes matches and rows, int64 [n], and returns how many millionths of the metric's unit the action about to be
+            played in each row gives away, int64 [n]. It is a function of each row alone.
     """
 
     metric: Metric
@@ -35,9 +35,9 @@ class Measures:
     """The measures of a game.
 
     Attributes:
-        names: what is counted.
-        metrics: the figures made of these counts.
-        appraiser: appraises decisions, if the game has one.
+        names: What is counted.
+        metrics: The metrics computed from these counts.
+        appraiser: The appraiser of decisions, if the game has one.
     """
 
     names: tuple[str, ...]
@@ -49,13 +49,13 @@ _registered: dict[str, str] = {}
 
 
 def register_appraiser(game: str, target: str) -> None:
-    """Register the :class:`Appraiser` of a game, given as ``"module:name"``; the module is imported when it is needed."""
+    """Register the :class:`Appraiser` of a game as ``"module:name"``. The module is imported when it is needed."""
     _registered[game] = target
 
 
 @cache
 def load_measures(game: Game) -> Measures:
-    """Return what the players of this game are measured by."""
+    """Return the measures of a game, including those of its appraiser."""
     if game.name not in _registered:
         return Measures(game.count_names, game.metrics, None)
     module, name = _registered[game.name].split(":")

@@ -1,4 +1,4 @@
-"""The fields of the flat observation: how a game declares them, and where each of them lies."""
+"""The fields of the flat observation: how a game declares them, and where they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import numpy as np
 class Field:
     """A named part of the flat observation.
 
-    ``observation[slice].reshape(shape) * scale`` are the plain figures. The scaled values are clipped to ``low`` … ``high``.
+    ``observation[slice].reshape(shape) * scale`` are the original numbers, except that ``observation`` is clipped to
+    ``low`` … ``high``.
     """
 
     slice: slice
@@ -38,7 +39,7 @@ class FieldSpec:
 
 
 def lay_out_fields(specs: Iterable[FieldSpec], options: Mapping[str, bool | int | str]) -> dict[str, Field]:
-    """The fields of an observation for these options, by name, one after the other."""
+    """Return the fields of an observation for these options, by name and one after the other."""
     fields: dict[str, Field] = {}
     start = 0
     for spec in specs:
@@ -51,12 +52,13 @@ def lay_out_fields(specs: Iterable[FieldSpec], options: Mapping[str, bool | int 
 
 
 def locate_fields(specs: Iterable[FieldSpec]) -> tuple[Any, Any]:
-    """Where each field begins, for functions that write an observation.
+    """Return where each field begins, for functions that write an observation.
 
     Returns:
-        Two named tuples of ints with the names of the fields: a field begins at ``first.name + per_player.name * players``.
-        ``per_player`` is 0 up to the first field that grows with the number of players, so that ``first`` alone is where those
-        fields begin. Both are constants to the compiler, which can then vectorise loops over a field.
+        Two named tuples of ints, ``first`` and ``per_player``, with the names of the fields. Field ``name`` begins at
+        ``first.name + per_player.name * players``. Fields up to the first that grows with the number of players have
+        ``per_player`` 0, so they begin at ``first.name``. The compiler treats both as constants and can therefore vectorise
+        loops over a field.
 
     Raises:
         TypeError: A field grows with anything but the number of players.

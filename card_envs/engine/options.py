@@ -49,10 +49,10 @@ class Option:
         return np.int8 if self.bounds[1] <= np.iinfo(np.int8).max else np.int32
 
     def check(self, value: object) -> OptionValue:
-        """``value`` as this option's type.
+        """Return ``value`` as the type of this option.
 
         Raises:
-            ValueError: It is not allowed; the message names the option and what is.
+            ValueError: The value is not allowed. The message names the option and the allowed values.
         """
         if isinstance(self.default, bool):
             if isinstance(value, bool | np.bool_):
@@ -65,7 +65,7 @@ class Option:
         raise ValueError(f"option {self.name} = {value!r}: allowed is {self.allowed}")
 
     def read(self, text: str) -> OptionValue:
-        """The text as this option's type if it can be read as one; otherwise as it is, for :meth:`check` to refuse."""
+        """Return the text as the type of this option. Text that cannot be read stays as it is, and :meth:`check` refuses it."""
         if isinstance(self.default, bool):
             return {"true": True, "false": False}.get(text.lower(), text)
         if isinstance(self.default, int):
@@ -76,11 +76,11 @@ class Option:
         return text
 
     def encode(self, value: OptionValue) -> int:
-        """The number that stands for ``value`` in the state."""
+        """Return the number that stands for ``value`` in the state."""
         return self.choices.index(str(value)) if self.choices else int(value)
 
     def decode(self, stored: int) -> OptionValue:
-        """The value that a number in the state stands for."""
+        """Return the value that a number in the state stands for."""
         if self.choices:
             return self.choices[stored]
         return bool(stored) if isinstance(self.default, bool) else int(stored)

@@ -1,6 +1,6 @@
-"""A table as something to look at: plain data that a game fills in, drawn by code that does not know the game.
+"""A picture of a table as plain data, which a game fills in and which code that does not know the game draws.
 
-``str(picture)`` is the text picture; :mod:`card_envs.render` draws the same data as SVG and pixels.
+``str(picture)`` is the picture as text, and :mod:`card_envs.render` draws the same data as SVG and pixels.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 WIDTH = 100
-"""Columns of a text picture, at most."""
+"""The most columns that a picture has as text."""
 
 PAPER = "#fdfaf2"
 """The colour of a light card."""
@@ -22,7 +22,7 @@ Tone = Literal["live", "safe", "out", "mark", "plain"]
 
 @dataclass(frozen=True)
 class CardStyle:
-    """How cards of one kind are drawn: colours as ``#rrggbb``, and whether there is a frame inside the edge."""
+    """How cards of one kind are drawn: their colours as ``#rrggbb``, and whether they have a frame inside the edge."""
 
     ink: str
     paper: str = PAPER
@@ -35,10 +35,10 @@ BACK = CardStyle("#9dbbe3", paper="#2b4f80", framed=True)
 
 @dataclass(frozen=True)
 class Card:
-    """One card, or ``count`` of the same.
+    """One card, or ``count`` equal ones.
 
-    ``name`` is what actions call it and what texts show. A drawn card shows its ``face``, or its name if that is empty: words
-    or suits (♣ ♦ ♥ ♠), one on each line. Below stands a small ``label``.
+    ``name`` is its name in actions and texts. A drawn card shows its ``face``, or its name if it has none: words or suits
+    (♣ ♦ ♥ ♠), one on each line. A small ``label`` stands below.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Seat:
-    """A player's place: their cards, a short ``note`` on what these are worth, and their total in points."""
+    """A player's place: their cards, a short ``note`` on the value of these, and their total in points."""
 
     name: str
     badges: tuple[Badge, ...]
@@ -79,7 +79,7 @@ class Seat:
 class Zone:
     """Cards that belong to nobody: a row, or a pile of ``size`` cards.
 
-    In a pile ``cards`` are those that are known to be in it, and ``top`` is the one that is seen.
+    In a pile, ``cards`` are those that are known to be in it, and ``top`` is the visible one.
     """
 
     name: str
@@ -90,25 +90,25 @@ class Zone:
 
 @dataclass(frozen=True)
 class Picture:
-    """A table. ``facts`` are a few words each for the title line; ``decision`` says what is to be decided and by whom."""
+    """A table. ``facts`` are short texts for the title line, and ``decision`` says who is to decide what."""
 
     title: str
     facts: tuple[str, ...]
     seats: tuple[Seat, ...]
     zones: tuple[Zone, ...]
     decision: str
-    target: int | None = None  # the total that ends the match, if one does
+    target: int | None = None  # the total that ends the match, if there is one
 
     def __str__(self) -> str:
-        """Plain text of at most ``WIDTH`` columns."""
+        """Return plain text of at most ``WIDTH`` columns."""
         lines = [*_wrap(" · ".join((self.title, *self.facts)), WIDTH), ""]
-        lines += _seat_lines(self.seats)
-        lines += ["", *_zone_lines(self.zones)] if self.zones else []
+        lines += _format_seats(self.seats)
+        lines += ["", *_format_zones(self.zones)] if self.zones else []
         return "\n".join([*lines, "", *_wrap(self.decision, WIDTH)])
 
 
 def result(state: dict[str, Any], deal: str = "deal") -> str:
-    """How a match ended, in words; ``deal`` is the game's word for a deal."""
+    """Return how a match ended, in words. ``deal`` is the game's word for a deal."""
     winners = state["winners"]
     verb = f"{seats_in_words(winners)} share the win" if len(winners) > 1 else f"{seats_in_words(winners)} wins"
     cut = f"cut off after {deal} {state['deal']}: " if state["truncated"] else ""
@@ -116,7 +116,7 @@ def result(state: dict[str, Any], deal: str = "deal") -> str:
 
 
 def seats_in_words(seats: Sequence[int]) -> str:
-    """``[2]`` → "seat 2", ``[0, 1, 3]`` → "seats 0, 1 and 3"."""
+    """Return ``[2]`` as "seat 2" and ``[0, 1, 3]`` as "seats 0, 1 and 3"."""
     names = " and ".join(filter(None, [", ".join(map(str, seats[:-1])), str(seats[-1])]))
     return f"seat{'s' * (len(seats) > 1)} {names}"
 
@@ -125,19 +125,19 @@ def _wrap(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False) or [""]
 
 
-def _cards(cards: Iterable[Card]) -> str:
-    """The cards in a row, those out of play in brackets."""
+def _format_cards(cards: Iterable[Card]) -> str:
+    """Return the cards in a row, those that are out of play in brackets."""
     groups = ((out, " ".join(map(str, group))) for out, group in itertools.groupby(cards, lambda card: card.out))
     return " ".join(f"({names})" if out else names for out, names in groups)
 
 
-def _seat_lines(seats: tuple[Seat, ...]) -> list[str]:
-    """One row for each seat; a long row of cards is continued below."""
-    heads = _column(seat.name for seat in seats)
-    badges = _column(" ".join(badge.text for badge in seat.badges) for seat in seats)
-    notes = _column((seat.note for seat in seats), right=True)
-    totals = _column((str(seat.total) for seat in seats), right=True)
-    rows = [_cards(seat.cards) or "–" for seat in seats]
+def _format_seats(seats: tuple[Seat, ...]) -> list[str]:
+    """Return a row for each seat. A long row of cards is continued below."""
+    heads = _align(seat.name for seat in seats)
+    badges = _align(" ".join(badge.text for badge in seat.badges) for seat in seats)
+    notes = _align((seat.note for seat in seats), right=True)
+    totals = _align((str(seat.total) for seat in seats), right=True)
+    rows = [_format_cards(seat.cards) or "–" for seat in seats]
     taken = sum(len(column[0]) for column in (heads, badges, notes, totals)) + len("> " + 4 * "  " + "total ")
     width = min(WIDTH - taken, max(map(len, rows)))
     lines = []
@@ -149,19 +149,19 @@ def _seat_lines(seats: tuple[Seat, ...]) -> list[str]:
     return lines
 
 
-def _column(texts: Iterable[str], right: bool = False) -> list[str]:
+def _align(texts: Iterable[str], right: bool = False) -> list[str]:
     texts = list(texts)
     width = max(map(len, texts))
     return [text.rjust(width) if right else text.ljust(width) for text in texts]
 
 
-def _zone_lines(zones: tuple[Zone, ...]) -> list[str]:
+def _format_zones(zones: tuple[Zone, ...]) -> list[str]:
     lines = []
-    for zone, name in zip(zones, _column(zone.name for zone in zones)):
+    for zone, name in zip(zones, _align(zone.name for zone in zones)):
         size = "" if zone.size is None else f"{zone.size} card{'s' * (zone.size != 1)}"
         top = f"top {zone.top}" if zone.top else ""
         text = ", ".join(part for part in (size, top) if part)
-        text += (": " if text and zone.cards else "") + _cards(zone.cards)
+        text += (": " if text and zone.cards else "") + _format_cards(zone.cards)
         first, *more = _wrap(text, WIDTH - len(f"  {name}  "))
         lines.append(f"  {name}  {first}".rstrip())
         lines += [" " * len(f"  {name}  ") + text for text in more]

@@ -1,10 +1,10 @@
 """Counter-based random streams, the same interpreted and compiled.
 
 Everything random in the package comes from a 64-bit *key* and a *number*: stream ``number`` of ``key`` always yields the
-same values, whatever was drawn elsewhere. Where keys come from, and why a player cannot work out one from another, is said in
-``keys.py``; the streams here can be run backwards and are fit for nothing that is secret. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with the
-finaliser "variant 13" of Stafford; bounded integers are exact (Lemire, ACM TOMACS 2019: multiply, reject the biased part).
-Every operand is a ``uint64``: mixed signs would become floats (numba) or signed (numba's ``+``).
+same values, whatever was drawn elsewhere. These streams can be run backwards, so nobody gets to see them who must not know
+their keys; where keys come from is said in ``keys.py``. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with
+Stafford's finaliser "variant 13". Bounded integers are unbiased (Lemire, ACM TOMACS 2019: multiply, and reject what is biased).
+Every operand is a ``uint64``, since numba turns operands of mixed signs into floats or signed integers.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
-REDEAL = 1 << 32  # the shuffles of redeals are numbered from here, beyond those of a match
+REDEAL = 1 << 32  # the shuffles of redeals are numbered from here, which those of a match do not reach
 
 
 @register_jitable
@@ -38,7 +38,7 @@ def stream(key, number):
 
 @register_jitable
 def below(state, n):
-    """``(value, state)``: a uniform int64 in [0, n), 0 < n < 2**32, and the stream's next state."""
+    """``(value, state)``: a uniform int64 in [0, n) for 0 < n < 2**32, and the next state of the stream."""
     bound = np.uint64(n)
     state = state + _GOLDEN
     product = (mix(state) >> _S32) * bound
@@ -52,13 +52,13 @@ def below(state, n):
 
 @register_jitable
 def unit(key):
-    """The float64 in (0, 1) of a key, of 53 bits."""
+    """A float64 in (0, 1) with 53 bits from a key."""
     return (np.float64(key >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
 @register_jitable
 def shuffle(cards, first, end, key, number):
-    """Fisher-Yates on ``cards[first:end]``: shuffle ``number`` of ``key``, which tells no other shuffle of it."""
+    """Fisher-Yates on ``cards[first:end]``: shuffle ``number`` of ``key``. One shuffle of a key tells nothing about another."""
     state = derive_shuffle(key, number)
     for i in range(end - 1, first, -1):
         j, state = below(state, i - first + 1)
@@ -70,7 +70,7 @@ def shuffle(cards, first, end, key, number):
 
 @register_jitable
 def popcount(x):
-    """Set bits of a uint64 (the form that LLVM turns into one instruction)."""
+    """The number of set bits of a uint64, in a form that LLVM turns into one instruction."""
     x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
@@ -100,7 +100,7 @@ def count_legal(words):
 
 @register_jitable
 def nth_legal(words, n):
-    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words; -1 if it has not so many."""
+    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words, or -1 if there are fewer."""
     for w in range(len(words)):
         word = words[w]
         here = popcount(word)

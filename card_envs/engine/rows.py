@@ -1,7 +1,8 @@
-"""States as bytes, and as rows of plain Python integers for interpreted runs."""
+"""Arrays as bytes, and states as rows of plain Python integers for interpreted runs."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -16,23 +17,40 @@ def view_bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
 
 
 def copy_rows(states: States, rows: Any = slice(None)) -> States:
-    """Return a copy of the rows, byte for byte: as opaque records they are copied ten times faster than field by field."""
+    """Return a copy of the rows. Opaque records are copied ten times faster than records field by field."""
     opaque = states.view(f"V{states.dtype.itemsize}")
     return cast(States, opaque[rows].copy().view(states.dtype))
 
 
+def copy_bytes(arrays: Iterable[NDArray[Any]]) -> list[bytes]:
+    """Return the bytes of each array, for :func:`restore_bytes`."""
+    return [array.tobytes() for array in arrays]
+
+
+def restore_bytes(arrays: Sequence[NDArray[Any]], data: Sequence[bytes]) -> None:
+    """Write what :func:`copy_bytes` returned back into the arrays.
+
+    Raises:
+        ValueError: The bytes are those of other arrays.
+    """
+    if [len(part) for part in data] != [array.nbytes for array in arrays]:
+        raise ValueError("the saved state belongs to another game, size or version")
+    for array, part in zip(arrays, data, strict=True):
+        view_bytes(array)[:] = np.frombuffer(part, np.uint8)
+
+
 def from_bytes(data: bytes, dtype: np.dtype[np.void]) -> States:
-    """Return the states that these bytes hold, in writable memory: numba would compile again for a read-only array."""
+    """Return the states in these bytes. Their memory is writable, as numba would compile again for a read-only array."""
     if len(data) % dtype.itemsize:
-        raise ValueError(f"{len(data)} bytes are no whole number of states of {dtype.itemsize} bytes")
+        raise ValueError(f"{len(data)} bytes are not a whole number of states of {dtype.itemsize} bytes")
     return np.frombuffer(bytearray(data), dtype)
 
 
 class Row:
-    """One state as plain Python integers; :func:`make_row_class` makes the subclass of a game.
+    """One state as plain Python integers. :func:`make_row_class` makes the subclass of a game.
 
-    Writing a value out of a field's range raises ``ValueError`` and an index out of bounds ``IndexError``, unlike in compiled
-    code.
+    Unlike in compiled code, a value out of the range of its field raises ``ValueError``, and an index out of bounds raises
+    ``IndexError``.
     """
 
     __slots__ = ("bytes",)
@@ -71,7 +89,7 @@ def make_row_class(dtype: np.dtype[np.void]) -> type[Row]:
 
 
 class Rows:
-    """An array of states that hands out :class:`Row` objects: what the loops run over when they are interpreted."""
+    """An array of states whose items are :class:`Row` objects, as interpreted loops need them."""
 
     def __init__(self, states: States) -> None:
         self.states = states
@@ -92,5 +110,5 @@ class Rows:
 
 
 def open_row(states: States, index: int = 0) -> Any:
-    """Return one state as a :class:`Row`, which reads and writes the memory of ``states``."""
+    """Return one state as a :class:`Row` that reads and writes the memory of ``states``."""
     return make_row_class(states.dtype)(states, index)  # type: ignore[call-arg]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from card_envs.engine.options import Option
 
@@ -17,7 +16,7 @@ MOST_DEALS = 1_000_000  # in a match; the options that cap the number of deals a
 
 
 class CommonField(NamedTuple):
-    """A field of every game's state; ``length`` is "players" (the most that the game allows), "deck", or empty for a number."""
+    """A field of every game's state. ``length`` is ``"players"`` (as many as can play), ``"deck"``, or empty for a number."""
 
     dtype: type[np.integer[Any]]
     length: str
@@ -26,21 +25,21 @@ class CommonField(NamedTuple):
 
 COMMON_FIELDS = {
     "key": CommonField(np.uint64, "", "the key of the match's shuffles"),
-    "totals": CommonField(np.int32, "players", "points of the finished deals, by seat"),
-    "scores": CommonField(np.int16, "players", "points of the deal that was finished last, by seat"),
-    "deal": CommonField(np.int32, "", "number of the deal, from 1"),
-    "finished": CommonField(np.int32, "", "number of finished deals"),
+    "totals": CommonField(np.int32, "players", "the points of the finished deals by seat"),
+    "scores": CommonField(np.int16, "players", "the points of the last finished deal by seat"),
+    "deal": CommonField(np.int32, "", "the number of the deal, from 1"),
+    "finished": CommonField(np.int32, "", "the number of finished deals"),
     "to_move": CommonField(np.int8, "", "the seat to move, -1 when the match is over"),
-    "phase": CommonField(np.int8, "", "index into the game's phases"),
+    "phase": CommonField(np.int8, "", "the index of the phase"),
     "deal_over": CommonField(np.int8, "", "1 from the end of a deal, when `scores` are set, until the engine has finished it"),
     "over": CommonField(np.int8, "", "1 if the match is over"),
-    "truncated": CommonField(np.int8, "", "1 if the match was cut off by a technical cap; then it is over, too"),
+    "truncated": CommonField(np.int8, "", "1 if a technical cap ended the match"),
     "single_deal": CommonField(np.int8, "", "1 if the match is over after its first deal (episode='deal')"),
     "dealer": CommonField(np.int8, "", "the seat of the dealer"),
-    "drawn": CommonField(np.int8, "", "place of the next card in the deck"),
-    "deck_size": CommonField(np.int8, "", "end of the deck"),
-    "ordered": CommonField(np.int8, "", "number of cards given for the top of the next deck, in `order` or else in `deck`"),
-    "deck": CommonField(np.int8, "deck", "indices of the cards; deck[drawn:deck_size] are still to be drawn"),
+    "drawn": CommonField(np.int8, "", "the place of the next card in the deck"),
+    "deck_size": CommonField(np.int8, "", "the end of the deck"),
+    "ordered": CommonField(np.int8, "", "the number of cards given for the top of the next deck, in `order` or else in `deck`"),
+    "deck": CommonField(np.int8, "deck", "the indices of the cards; deck[drawn:deck_size] are still to be drawn"),
 }
 ORDER = CommonField(np.int8, "deck", "the cards given for the top of the next deal's deck")
 
@@ -53,7 +52,7 @@ class StateField:
         name: The name of the field.
         dtype: An integer type.
         shape: Its shape; empty for a single number.
-        bounds: The least and the greatest value that a state from outside may have; ``None`` if any value is harmless.
+        bounds: The least and the greatest value that a record may contain; ``None`` if any value is harmless.
     """
 
     name: str
@@ -64,14 +63,10 @@ class StateField:
 
 @dataclass(frozen=True)
 class StateLayout:
-    """The dtype of a game's states, and the least and the greatest value of its fields, by name."""
+    """The dtype of a game's states, and the least and the greatest value of its fields by name."""
 
     dtype: np.dtype[np.void]
     bounds: dict[str, tuple[int, int]]
-
-    def zeros(self, size: int) -> NDArray[np.void]:
-        """States in which every field is 0."""
-        return np.zeros(size, self.dtype)
 
 
 def lay_out_state(
@@ -82,16 +77,16 @@ def lay_out_state(
     *,
     deck_for_each_deal: bool,
 ) -> StateLayout:
-    """The state of a game: the common fields, one for each option, and the game's own, without a gap between them.
+    """Lay out the state of a game: the common fields, one for each option and the game's own, without a gap between them.
 
     The fields are sorted by the size of their items, and the end is padded to whole words of eight bytes.
 
     Args:
         options: The game's options, ``players`` first.
-        phases: Names of the phases.
-        copies: For every kind of card how many there are of it in the deck.
+        phases: The names of the phases.
+        copies: How many cards of each kind are in the deck.
         fields: The game's own fields.
-        deck_for_each_deal: Whether each deal is dealt from a new deck. Then ``order`` holds the cards given for the next one.
+        deck_for_each_deal: Whether each deal has a new deck. Then ``order`` holds the cards given for the next one.
     """
     players, size, kinds = options[0].high, sum(copies), len(copies)
     if size > np.iinfo(np.int8).max:

@@ -24,23 +24,25 @@ class Table:
     """One match of a game.
 
     Attributes:
-        game, options, players: what is played.
-        matches: the match itself as :class:`~card_envs.engine.matches.Matches` of one row, unchecked.
-        actions: the actions played since the start, as strings.
-        order: the order of the first deal's deck, next card first; it means nothing if ``start`` is given.
-        later_orders: the given orders of later deals' decks.
-        start: what ``actions`` start from, if that is not the deal of :attr:`identity`.
+        game, options, players: What is played.
+        matches: The match as unchecked :class:`~card_envs.engine.matches.Matches` of one row.
+        actions: The actions played since the start, as strings.
+        deals: The scores by seat of every finished deal.
+        endings: How each of these deals ended, in words.
+        order: The order of the first deal's deck, next card first. It is empty if there is a ``start``.
+        later_orders: The given orders of the decks of later deals.
+        start: The state before the first of ``actions``, if that is not the deal of :attr:`identity`.
 
     Args:
-        game: a game, as from :func:`card_envs.load_game`.
-        seed: an int, or the match's identity (seed, row, match); ``None`` draws a seed from the operating system.
-        deck: card names, the next card first: the order of the first deck or of its top. In a game that deals every deal from
-            a new deck it may also be a list of such orders, one for each deal.
-        interpreted: whether to run the rules in plain Python.
-        **options: the game's options.
+        game: The game, as from :func:`card_envs.load_game`.
+        seed: An int, or the identity of the match (seed, row, match). ``None`` draws a seed from the operating system.
+        deck: Card names, the next card first: the order of the first deck or of its top. In a game with a new deck for every
+            deal, it may also be a list of such orders, one for each deal.
+        interpreted: Whether to run the rules in plain Python.
+        **options: The options of the game.
 
     Raises:
-        ValueError: an unknown option, a value out of range, or a card too many.
+        ValueError: An option is unknown, a value is out of range, or a card is named too often.
     """
 
     def __init__(
@@ -54,7 +56,7 @@ class Table:
     ) -> None:
         identity = parse_identity(seed)
         matches = make_matches(game, 1, interpreted=interpreted, auto_reset=False, **options)
-        orders = game.deck_orders(deck)
+        orders = game.read_deck(deck)
         matches.deal_ordered(identity, orders)
         self._open(matches)
         self.later_orders += [[game.cards[card] for card in order] for order in orders[1:]]
@@ -64,15 +66,15 @@ class Table:
         """Return a table that goes on from one row of many matches.
 
         Args:
-            matches: they are not changed.
-            row: the number of the row.
-            redeal: (seat, seed): redeal what the seat cannot know before anything is seen, and hide the true identity.
+            matches: The matches, which are not changed.
+            row: The number of the row.
+            redeal: (seat, seed). If it is given, what the seat cannot know is dealt anew, and the true identity is hidden.
         """
         table = object.__new__(cls)
         table._open(matches.gather(np.array([row]), auto_reset=False, write_observations=True))
         if redeal is not None:
             seat, seed = redeal
-            # whoever has the true identity or the players' true key knows the true deck and what the others will choose
+            # the true identity and keys would reveal the true deck and what the other players will choose
             table.matches.identify(table.matches.rows, seed, 0, 0)
             table.matches.keys[:, STREAM] = table.matches.derive(POLICIES, table.matches.rows, np.zeros(1, np.int64))
             table.redeal(seat, seed)
@@ -82,11 +84,11 @@ class Table:
 
     @classmethod
     def from_record(cls, record: Record) -> Table:
-        """Return the table at which a record's match was played again.
+        """Return the table after the match of a record was played again.
 
         Raises:
-            ValueError: the record's deck is none of the game.
-            IllegalAction: names the first action that is not legal.
+            ValueError: The deck of the record is not one of the game.
+            IllegalAction: An action is not legal. The message names the first such action.
         """
         options: dict[str, Any] = dict(record.options)
         table = cls(record.game, seed=record.identity, deck=record.deck, **options)
@@ -104,22 +106,23 @@ class Table:
         self.game, self.options, self.players = matches.game, matches.options, matches.players
         self._row = open_row(matches.states)
         self.actions: list[str] = []
-        # the first deal needs no second deck: its order is still there, including the cards that were drawn
+        # the deck keeps the cards that were drawn, so the order of the first deal is still there
         self.order: list[str] = [self.game.cards[self._row.deck[i]] for i in range(sum(self.game.copies))]
         self.later_orders: list[list[str]] = []
         self.start: Start | None = None
-        self._deals: list[list[int]] = []
-        self._endings: list[str] = []
+        self.deals: list[list[int]] = []
+        self.endings: list[str] = []
 
     # -- looking
 
     @property
     def to_move(self) -> int | None:
-        """The seat to move; ``None`` when the match is over."""
+        """The seat to move, or ``None`` when the match is over."""
         return None if self.is_over else self._row.to_move
 
     @property
     def is_over(self) -> bool:
+        """Whether the match is over."""
         return bool(self._row.over)
 
     @property
@@ -129,18 +132,8 @@ class Table:
 
     @property
     def scores(self) -> list[int]:
-        """The totals per seat, in points."""
+        """The totals by seat, in points."""
         return [self._row.totals[seat] for seat in range(self.players)]
-
-    @property
-    def deals(self) -> list[list[int]]:
-        """The scores per seat of every finished deal."""
-        return copy.deepcopy(self._deals)
-
-    @property
-    def endings(self) -> list[str]:
-        """How each of the :attr:`deals` ended, in words."""
-        return list(self._endings)
 
     @property
     def batch(self) -> Batch:
@@ -149,11 +142,11 @@ class Table:
 
     @property
     def identity(self) -> Identity:
-        """(seed, row, match)."""
+        """The identity of the match: (seed, row, match)."""
         return self.matches.read_identity(0)
 
     def action_mask(self) -> NDArray[np.int8]:
-        """Return int8 [A], 1 where an action is legal for the seat to move; all zeros when the match is over."""
+        """Return 1 where an action is legal for the seat to move, int8 [A]; all zeros when the match is over."""
         return np.array(self.matches.action_mask[0])
 
     def legal_actions(self) -> list[str]:
@@ -165,7 +158,7 @@ class Table:
         return self.game.action_string(index, self._row.to_move, self.players)
 
     def action_index(self, action: str) -> int | None:
-        """Return the index of an action string for the seat to move, ``None`` if it is no action of this table."""
+        """Return the index of an action string for the seat to move, or ``None`` if this table has no such action."""
         return self.game.action_index(action, self._row.to_move, self.players)
 
     def observation(self, seat: int) -> NDArray[np.float32]:
@@ -205,7 +198,7 @@ class Table:
         return state
 
     def picture(self, seat: int | None = None) -> Picture:
-        """Return the table as a picture for :mod:`card_envs.render`; with ``seat`` only what that seat sees."""
+        """Return the table as a picture for :mod:`card_envs.render`, or with ``seat`` what that seat sees of it."""
         return self.game.picture(self.state() if seat is None else self.view(seat))
 
     def __str__(self) -> str:
@@ -220,10 +213,10 @@ class Table:
         """Play an action for the seat to move.
 
         Args:
-            action: its string or its index.
+            action: The string or the index of the action.
 
         Raises:
-            IllegalAction: names the action, the mover and the legal ones. Nothing has changed.
+            IllegalAction: The action is not legal. The message names the mover and the legal actions. Nothing has changed.
         """
         index = self.action_index(action) if isinstance(action, str) else action
         matches = self.matches
@@ -240,8 +233,8 @@ class Table:
         matches.actions[0] = index
         matches.run(matches.rows)
         if self._row.finished != finished:
-            self._deals.append([self._row.scores[seat] for seat in range(self.players)])
-            self._endings.append(self.game.ending(self._row))
+            self.deals.append([self._row.scores[seat] for seat in range(self.players)])
+            self.endings.append(self.game.ending(self._row))
 
     def clone(self) -> Table:
         """Return an independent copy with the same future."""
@@ -249,27 +242,28 @@ class Table:
         other.matches = self.matches.gather(self.matches.rows)
         other._row = open_row(other.matches.states)
         other.actions = list(self.actions)
-        other._deals, other._endings = self.deals, self.endings
+        other.deals, other.endings = copy.deepcopy(self.deals), list(self.endings)
         return other
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Table:
         return self.clone()
 
     def redeal(self, seat: int, seed: int) -> None:
-        """Resample all that ``seat`` cannot know (hidden cards, the order of the deck, future shuffles) and nothing else."""
+        """Resample everything that ``seat`` cannot know: hidden cards, the order of the deck and future shuffles."""
         self.matches.redeal(np.array([check_seat(seat, self.players)]), check_seed(seed))
         self._mark_start()
 
     def restart(self, start: Start) -> None:
-        """Go on from another state of this game, which was checked when it was read."""
+        """Go on from another state of this game, which must have been checked."""
         view_bytes(self.matches.states)[:] = view_bytes(from_bytes(start.state, self.game.state_dtype))
         self.matches.decisions[0] = start.decisions
         self.matches.refresh()
-        self._deals, self._endings = copy.deepcopy(start.deals), list(start.endings)
+        self.deals, self.endings = copy.deepcopy(start.deals), list(start.endings)
         self._mark_start()
 
     def _mark_start(self) -> None:
-        self.start = Start(self.matches.states.tobytes(), int(self.matches.decisions[0]), self.deals, self.endings)
+        deals, endings = copy.deepcopy(self.deals), list(self.endings)
+        self.start = Start(self.matches.states.tobytes(), int(self.matches.decisions[0]), deals, endings)
         self.order, self.later_orders = [], []
         self.actions = []
 

@@ -1,1 +1,1 @@
-"""The doors that reinforcement-learning libraries knock at: the same games behind each library's own interface."""
+"""The games behind the interfaces of reinforcement-learning libraries: PettingZoo, Gymnasium and Stable-Baselines3."""

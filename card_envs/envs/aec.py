@@ -1,4 +1,4 @@
-"""The PettingZoo environment: any game as an agent-environment cycle, on a single match."""
+"""The PettingZoo environment: any game as an agent-environment cycle of one match at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from operator import index as as_index
 from typing import Any, ClassVar
 
-import gymnasium.logger
 import numpy as np
 import pettingzoo
 from gymnasium import spaces
@@ -18,8 +17,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 from card_envs.engine.batch import make_matches
 from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
 from card_envs.engine.identity import Identity, Seed, follow_identity, parse_identity
-from card_envs.engine.table import Table
-from card_envs.envs.common import DRAW, check_arguments, check_render_mode, mask_box, observation_box, render_modes
+from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
 
@@ -27,7 +25,7 @@ Observation = dict[str, NDArray[Any]]
 
 
 class _AfterReset:
-    """Stands for an attribute that exists from the first ``reset()`` on; an instance's own attribute takes precedence."""
+    """Stands for an attribute until the first ``reset()`` sets it, and raises an ``AttributeError``."""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -39,17 +37,17 @@ class _AfterReset:
 _after_reset: Any = _AfterReset
 _ONLY_ROW = np.zeros(1, np.int64)
 
-# views of the match's buffers, which are opened anew in every copy
+# views of the buffers of the match, which every copy opens anew
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
 
 
 class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo has no types
-    """The environment of a game; :func:`make_classes` makes its classes ``env`` and ``raw_env``, whose docstrings are pages."""
+    """The environment of a game. :func:`make_classes` makes its classes ``env`` and ``raw_env`` and writes their docstrings."""
 
     game: ClassVar[Game]
     metadata: ClassVar[dict[str, Any]]
 
-    # descriptors, as a __getattr__ would slow down every attribute
+    # descriptors, since a __getattr__ would slow down every attribute
     agents: list[str] = _after_reset()
     agent_selection: str = _after_reset()
     rewards: dict[str, float] = _after_reset()
@@ -66,16 +64,16 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
         self._matches = make_matches(game, 1, auto_reset=False, **settings)
         self._identity: Identity | None = None
-        self._over = True  # no match yet
+        self._over = True  # there is no match yet
         players = self._matches.players
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
-        # a space of its own for each agent: they are seeded one by one
+        # each agent has a space of its own, since spaces are seeded one by one
         self.observation_spaces = {
             agent: spaces.Dict(
                 {
-                    "observation": observation_box(self._matches),
-                    "action_mask": mask_box(self._matches),
+                    "observation": make_observation_box(self._matches),
+                    "action_mask": spaces.Box(0, 1, (self._matches.num_actions,), np.int8),
                 }
             )
             for agent in self.possible_agents
@@ -86,7 +84,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     def _open_windows(self) -> None:
         matches = self._matches
         self._play = matches.bind_run()
-        # memoryviews return and take Python's own integers, several times faster than arrays
+        # memoryviews take and return plain integers several times faster than arrays
         self._action = matches.actions.data
         self._legal = matches.action_mask[0].data
         self._to_move = matches.to_move.data
@@ -104,11 +102,11 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     # -- looking
 
     def observation_space(self, agent: str) -> spaces.Dict:
-        """Return the space that ``observe(agent)`` lies in: always the same object for an agent."""
+        """Return the space of ``observe(agent)``, which is always the same object for an agent."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: str) -> spaces.Discrete:
-        """Return the space of the actions of ``agent``: always the same object for an agent."""
+        """Return the space of the actions of ``agent``, which is always the same object for an agent."""
         return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
@@ -125,25 +123,13 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return (observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
-        seen: Observation | None
-        if not observe:
-            seen = None
-        elif self._over:
-            seen = self.observe(agent)
-        else:
-            seen = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        seen = self.observe(agent) if observe else None
         reward = self._cumulative_rewards[agent]
         return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
 
     def render(self) -> Any:
-        """Draw the table: a str (``"ansi"``, ``"svg"``), uint8 [H, W, 3] (``"rgb_array"``), or printed (``"human"``)."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("You are calling render method without specifying any render mode.")
-            return None
-        return self._draw()
-
-    def _draw(self) -> Any:
-        return DRAW[str(self.render_mode)](Table.from_row(self._matches, 0).picture())
+        """Draw the table in the ``render_mode``: see :func:`card_envs.envs.common.draw`."""
+        return draw(self._matches, 0, self.render_mode)
 
     def close(self) -> None:
         """Do nothing: there is nothing to release."""
@@ -154,19 +140,17 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         """Deal a match.
 
         Args:
-            seed: an int s, which stands for the identity (s, 0, 0), or an identity (seed, row, match); ``None`` goes on to the
+            seed: An int s, which stands for the identity (s, 0, 0), or an identity (seed, row, match). ``None`` goes on to the
                 next match.
-            options: ``{"deck": …}`` names the first cards of the deck; other keys are ignored.
+            options: ``{"deck": …}`` names the first cards of the deck. Other keys are ignored.
 
         Raises:
-            ValueError: a seed out of range, a deck with an unknown card, or a card too many. Nothing has changed.
+            ValueError: The seed is out of range, or the deck has an unknown card or too many of one. Nothing has changed.
         """
         deck = (options or {}).get("deck")
-        orders = self.game.deck_orders(deck)
-        if seed is None and self._identity is not None:
-            identity = follow_identity(self._identity)
-        else:
-            identity = parse_identity(seed)
+        orders = self.game.read_deck(deck)
+        former = self._identity if seed is None else None
+        identity = parse_identity(seed) if former is None else follow_identity(former)
         self._identity = identity
         self._matches.deal_ordered(identity, orders)
         self._play = self._matches.bind_run()
@@ -183,17 +167,17 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._deals = 0
         self.agent_selection = self.possible_agents[self._to_move[0]]
         if self.render_mode == "human":
-            self._draw()
+            self.render()
 
     def step(self, action: int | None) -> None:
-        """Play ``action`` for the selected agent; ``None`` when the match is over."""
+        """Play ``action`` for the selected agent, or ``None`` when the match is over."""
         if self._over:
             self._leave(action)
             return
         agent = self.agent_selection
         self._stepped = True
         try:
-            index = as_index(action)  # type: ignore[arg-type]  # refused below
+            index = as_index(action)  # type: ignore[arg-type]  # anything else is refused below
             legal = index >= 0 and self._legal[index]
         except (TypeError, IndexError):
             legal = False
@@ -203,7 +187,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._action[0] = index
         self._play()
         self._cumulative_rewards[agent] = 0.0
-        self.infos[agent] = {}  # the one handed out before may have been written into
+        self.infos[agent] = {}  # the caller may have written into the last one
         if self._paid:
             self._paid = False
             self._clear_rewards()
@@ -218,7 +202,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
                 self._pay(self._matches.rewards[0].tolist())
             self.agent_selection = self.possible_agents[seat]
         if self.render_mode == "human":
-            self._draw()
+            self.render()
 
     def _pay(self, rewards: list[float]) -> None:
         self._paid = True
@@ -226,7 +210,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self._accumulate_rewards()
 
     def _end(self, terminated: bool, truncated: bool, infos: list[dict[str, Any]]) -> None:
-        # new dictionaries, since those handed out before must stay as they were
+        # new dictionaries, since the caller may keep the old ones
         self._over = True
         self.terminations = dict.fromkeys(self.agents, terminated)
         self.truncations = dict.fromkeys(self.agents, truncated)
@@ -237,9 +221,9 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self.rewards = dict.fromkeys(self.agents, 0.0)
 
     def _leave(self, action: object) -> None:
-        """An agent's last step."""
+        """Take the last step of an agent, who then leaves."""
         if not self.agents:
-            raise ValueError("the match is over and all agents have left: reset() deals the next one")
+            raise ValueError("the match is over and all agents have left; reset() deals the next match")
         self._stepped = True
         self._was_dead_step(action)
 
@@ -266,7 +250,7 @@ class CheckedAEC(AEC):
         return super().render()
 
     def agent_iter(self, max_iter: int = 2**63) -> AECIterable[str, Observation, int]:
-        """Yield the selected agent until all have left, at most ``max_iter`` times; a ``step()`` is expected after each."""
+        """Yield the selected agent until all have left, at most ``max_iter`` times. A ``step()`` must follow each time."""
         if self._identity is None:
             EnvLogger.error_agent_iter_before_reset()
         return _CheckedIterable(self, max_iter)
@@ -306,14 +290,14 @@ class _CheckedIterator(AECIterator[str, Observation, int]):  # type: ignore[misc
 
 
 def build_aec_id(game: Game) -> str:
-    """Return the id of a game's environment in PettingZoo's registry, as ``card_envs/flip7-v0``."""
+    """Return the id of a game's environment in PettingZoo's registry, such as ``card_envs/flip7-v0``."""
     return f"card_envs/{game.name}-v{game.version}"
 
 
 def make_classes(name: str, module: str) -> tuple[type[CheckedAEC], type[AEC]]:
-    """Return the classes ``env`` and ``raw_env`` of a game for ``module``, which names the versioned environment."""
+    """Return the classes ``env`` and ``raw_env`` of a game, for the module whose name carries the version."""
     game = load_game(name)
-    modes = render_modes()
+    modes = list_render_modes()
     metadata = {"name": game.id, "render_modes": modes, "is_parallelizable": False, "render_fps": 2}
     shared = {"__module__": module, "game": game, "metadata": metadata}
 

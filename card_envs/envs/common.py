@@ -1,30 +1,28 @@
-"""What all environments share: spaces, strict arguments, rendering."""
+"""What all environments share: spaces, checks of arguments, rendering."""
 
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import gymnasium.logger
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, unknown
 from card_envs.engine.matches import Matches
+from card_envs.engine.picture import Picture
+from card_envs.engine.table import Table
+from card_envs.render.svg import to_rgb, to_svg
 
 
-def observation_box(matches: Matches) -> spaces.Box:
+def make_observation_box(matches: Matches) -> spaces.Box:
     """Return the space of the flat observation, with the bounds of its fields."""
     low, high = np.empty((2, matches.observation_size), np.float32)
     for field in matches.game.observation_fields(matches.options).values():
         low[field.slice], high[field.slice] = field.low, field.high
     return spaces.Box(low, high, dtype=np.float32)
-
-
-def mask_box(matches: Matches) -> spaces.Box:
-    """Return the space of the action mask: int8, 0 or 1."""
-    return spaces.Box(0, 1, (matches.num_actions,), np.int8)
 
 
 def check_arguments(game: Game, given: Iterable[str], known: Iterable[str]) -> None:
@@ -35,33 +33,33 @@ def check_arguments(game: Game, given: Iterable[str], known: Iterable[str]) -> N
             raise unknown(f"argument of {game.id}", name, names)
 
 
-def _svg(picture: Any) -> str:
-    from card_envs.render.svg import to_svg
-
-    return to_svg(picture)
-
-
-def _rgb(picture: Any) -> NDArray[np.uint8]:
-    from card_envs.render.svg import to_rgb
-
-    return to_rgb(picture)
-
-
-DRAW: Mapping[str, Callable[[Any], Any]] = {"ansi": str, "human": print, "svg": _svg, "rgb_array": _rgb}
+DRAW: dict[str, Callable[[Picture], Any]] = {"ansi": str, "human": print, "svg": to_svg, "rgb_array": to_rgb}
 PLAIN = ("ansi", "human")  # render modes that need no extra
 RENDER_EXTRA = ("drawsvg", "resvg_py", "PIL", "font_lato")
 
 
-def render_modes() -> list[str]:
+def list_render_modes() -> list[str]:
     """Return the render modes that work with what is installed."""
     complete = all(importlib.util.find_spec(name) for name in RENDER_EXTRA)
     return list(DRAW if complete else PLAIN)
 
 
 def check_render_mode(mode: str | None) -> str | None:
-    """Return ``mode`` if it can be drawn here; raise ``ValueError``, which says what is missing, if it cannot."""
-    if mode is not None and mode not in render_modes():
+    """Return ``mode`` if it works with what is installed.
+
+    Raises:
+        ValueError: The mode is unknown, or the message says what has to be installed.
+    """
+    if mode is not None and mode not in list_render_modes():
         if mode in DRAW:
             raise ValueError(f"render_mode {mode!r} needs the extra: pip install 'card-envs[render]'")
-        raise unknown("render_mode", mode, render_modes())
+        raise unknown("render_mode", mode, list_render_modes())
     return mode
+
+
+def draw(matches: Matches, row: int, mode: str | None) -> Any:
+    """Draw the table of a row: a str (``"ansi"``, ``"svg"``), uint8 [H, W, 3] (``"rgb_array"``), or printed (``"human"``)."""
+    if mode is None:
+        gymnasium.logger.warn("render() does nothing, since no render_mode was given when the environment was made")
+        return None
+    return DRAW[mode](Table.from_row(matches, row).picture())

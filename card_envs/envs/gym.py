@@ -1,4 +1,4 @@
-"""The Gymnasium environment: one learner against other players, one match at a time."""
+"""The Gymnasium environment: one learner against other players in one match at a time."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.table import Table
-from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
+from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_gym_page
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import available_games, load_game
@@ -20,12 +19,12 @@ LEARNER_ARGUMENTS = ("opponents", "seat", "auto_forced", "reward", "episode")
 
 
 def build_gym_id(game: Game) -> str:
-    """Return the id of a game in Gymnasium's registry, as ``card_envs/PisYedili-v0``."""
+    """Return the id of a game in Gymnasium's registry, such as ``card_envs/PisYedili-v0``."""
     return f"card_envs/{''.join(part.capitalize() for part in game.name.split('_'))}-v{game.version}"
 
 
 def describe_outcome(outcome: Outcome, row: int) -> dict[str, Any]:
-    """Return what an outcome has to tell about a row besides its reward and whether it has ended."""
+    """Return the info about a row of an outcome: an illegal action, and skipped matches."""
     info: dict[str, Any] = {}
     if outcome.illegal[row]:
         info["illegal_action"] = True
@@ -36,10 +35,10 @@ def describe_outcome(outcome: Outcome, row: int) -> dict[str, Any]:
 
 
 class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
-    """The environment of a game; :func:`make_class` makes its class, whose docstring is the environment's page."""
+    """The environment of a game. :func:`make_class` makes its class, whose docstring describes it."""
 
     game: ClassVar[Game]
-    metadata: dict[str, Any] = {"render_modes": render_modes(), "render_fps": 2}  # noqa: RUF012 (Gymnasium's own type)
+    metadata: dict[str, Any] = {"render_modes": list_render_modes(), "render_fps": 2}  # noqa: RUF012 (Gymnasium's own type)
 
     def __init__(
         self,
@@ -58,14 +57,14 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        self.observation_space = cast(spaces.Space[NDArray[np.float32]], observation_box(self._learner.matches))
+        self.observation_space = cast(spaces.Space[NDArray[np.float32]], make_observation_box(self._learner.matches))
         self.action_space: spaces.Discrete = spaces.Discrete(self._learner.matches.num_actions)
         self._over = True
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Deal the match of ``seed``, or the next one; ``options["deck"]`` gives the first cards of the deck by name."""
+        """Deal the match of ``seed``, or the next one. ``options["deck"]`` names the first cards of the deck."""
         super().reset(seed=seed)
         outcome = self._learner.reset(seed, (options or {}).get("deck"))
         self._over = False
@@ -86,7 +85,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return seen, reward, terminated, truncated, self._info() | describe_outcome(outcome, 0)
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Return the legal actions, int8 [A], which is what sb3-contrib asks for."""
+        """Return 1 where an action is legal, int8 [A], as sb3-contrib asks for it."""
         mask = self._learner.action_mask()[0]
         return np.zeros_like(mask) if self._over else mask
 
@@ -94,17 +93,14 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return {"action_mask": self.action_masks(), "seat": int(self._learner.learner_seat[0])}
 
     def render(self) -> Any:
-        """Draw the table as ``render_mode`` says."""
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
-            return None
-        return DRAW[self.render_mode](Table.from_row(self._learner.matches, 0).picture())
+        """Draw the table in the ``render_mode``."""
+        return draw(self._learner.matches, 0, self.render_mode)
 
 
 def make_class(name: str) -> type[SingleAgentEnv]:
     """Return the class of a game's Gymnasium environment."""
     game = load_game(name)
-    page = build_gym_page(game, build_gym_id(game), render_modes())
+    page = build_gym_page(game, build_gym_id(game), list_render_modes())
     return type(f"{game.name}_env", (SingleAgentEnv,), {"game": game, "__module__": __name__, "__doc__": page})
 
 

@@ -1,4 +1,4 @@
-"""The pages of the environments, their docstrings: written from the game itself, so that they always agree with it."""
+"""The docstrings of the environments, written from the game itself so that they always agree with it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def format_table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> st
 
 
 def describe_options(game: Game) -> str:
-    """Return a table of the game's options: name, default, allowed values, meaning."""
+    """Return a table of the game's options with their defaults, allowed values and meanings."""
     rows = [(f"`{o.name}`", f"`{o.default!r}`", o.allowed, o.meaning) for o in game.options]
     return format_table(("Option", "Default", "Allowed", "Meaning"), rows)
 
 
 def describe_observation(game: Game) -> str:
-    """Return a table of the fields of the flat observation with the default options: where they lie and how they are scaled."""
+    """Return a table of the fields of the flat observation with the default options: where they are and how they are scaled."""
     rows = []
     for spec, field in zip(game.observation_specs, game.observation_fields().values(), strict=True):
         shape = " × ".join(str(n) for n in spec.shape)
@@ -33,7 +33,7 @@ def describe_observation(game: Game) -> str:
 
 
 def describe_actions(game: Game) -> str:
-    """Return a table of action indices and their strings, for seat 0 and the default number of players."""
+    """Return a table of action indices and strings, for seat 0 and the default number of players."""
     players = int(game.resolve({})["players"])
     strings = [game.action_string(index, 0, players) for index in range(game.num_actions(players))]
     rows = []
@@ -46,29 +46,29 @@ def describe_actions(game: Game) -> str:
 
 REWARDS_AND_EPISODES = """\
 * `reward="win"`: nothing until the match is over. Then each of k winners among n players gets (n - k) / (k (n - 1)) and
-  each of the others gets -1 / (n - 1); nobody gets anything if all tie. The rewards sum to zero.
-* `reward="score"`: the score of each deal as it ends, times {scale:.4g} (with the default options).
+  each of the others gets -1 / (n - 1). Nobody gets anything if all tie. The rewards sum to zero.
+* `reward="score"`: the score of each deal when it ends, times {scale:.4g} (with the default options).
 * `reward="margin"`: the same, minus the mean of the other players' scores. The rewards sum to zero.
 
-The {best} total wins. With `episode="deal"` the match is over after one deal from a new deck, and is ranked by its scores."""
+The {best} total wins. With `episode="deal"` the match is one deal from a new deck, ranked by its scores."""
 
 OBSERVATION = """\
-Every field is divided by a constant and clipped to its range. With the default options (for others see
-`card_envs.load_game("{name}").observation_fields(options)`):
+Every field is divided by a constant and clipped to its range. These are the fields with the default options; for others
+see `card_envs.load_game("{name}").observation_fields(options)`.
 
 {observation}"""
 
 ACTIONS = """\
-`Discrete(A)`, where A is {sizes} players. An index counts seats from the player to move (0 is that player, then
-clockwise), whereas a string names seats absolutely; `card_envs.load_game("{name}").action_string(index, seat, players)`
-translates. For seat 0 of {players}:
+`Discrete(A)`, where A is {sizes} players. Indices count seats clockwise from the player to move, who is 0, whereas
+strings give the numbers of seats. `card_envs.load_game("{name}").action_string(index, seat, players)` translates. These are
+the actions of seat 0 among {players} players:
 
 {actions}"""
 
 ARGUMENTS = """\
 | `reward` | `'win'` | win or score or margin | see Rewards |
 | `episode` | `'match'` | match or deal | see Rewards |
-| `render_mode` | `None` | {modes} | what `render()` does; `human` also prints after each step |"""
+| `render_mode` | `None` | {modes} | what `render()` returns; `human` prints after each step instead |"""
 
 AEC_PAGE = """\
 {title}, for {low} to {high} players, as a PettingZoo AEC environment.
@@ -77,7 +77,7 @@ AEC_PAGE = """\
 
 {summary}
 
-The full rules: `card-envs rules {name}`. {checks}
+`card-envs rules {name}` shows the full rules. {checks}
 
 # Observation Space
 
@@ -105,8 +105,8 @@ match is over.
 # Episode End
 
 When the match is over, `terminations` are true for all agents at once, and each takes its last `step(None)`. Until then a
-player who is out of a round is skipped. A match that a technical cap cuts off is ranked as it stands, and `truncations` are
-true instead.
+player who is out of a round is skipped. When a technical cap cuts a match off, it is ranked as it stands, and `truncations`
+are true instead.
 
 # Arguments
 
@@ -116,22 +116,21 @@ true instead.
 {arguments}
 
 `reset(seed=s)` deals the match with the identity (s, 0, 0), which is that of `card_envs.table("{name}", seed=s)`. `reset()`
-goes on to the seed's next match, or draws a seed from the operating system if there was none. `reset(options={{"deck":
-[...]}})` gives the first cards of the deck by name (in a game that deals every deal from a new deck it may also be a list
-of such lists); other keys are ignored.
+goes on to the next match of the seed, or draws a seed from the operating system if there was none. `reset(options={{"deck":
+[...]}})` names the first cards of the deck (or of the deck of each deal, as a list of lists, in games with a new deck for
+every deal). Other keys are ignored.
 
 # Version History
 
 * v{version}: {history}.
 """
 
-RAW_CHECKS = "`env` is the same environment, and checks the order of calls."
-ENV_CHECKS = "Calls before `reset()`, and an `agent_iter()` without steps, are refused as PettingZoo's wrappers refuse them."
+RAW_CHECKS = "`env` is the same environment, but checks the order of calls."
+ENV_CHECKS = "It checks the order of calls as PettingZoo's wrappers do: `reset()` comes first, and `step()` in `agent_iter()`."
 RAW_ILLEGAL = "Any other action raises `card_envs.IllegalAction`, which names the legal ones, and nothing changes."
 ENV_ILLEGAL = """\
 Any other action ends the match: `terminations` are true, `infos[agent]["illegal_action"]` tells every agent what was
-wrong, and the player to move gets -1. With `reward="win"` each of the others gets 1 / (n - 1), otherwise they get nothing
-on top of what was paid before."""
+wrong, and the player to move gets -1. With `reward="win"` each of the others gets 1 / (n - 1)."""
 
 
 def build_aec_page(game: Game, module: str, id: str, modes: Sequence[str], checked: bool) -> str:
@@ -152,7 +151,7 @@ GYM_PAGE = """\
 
 {summary}
 
-The full rules: `card-envs rules {name}`. After the learner's action the others play until the learner is to move again or
+`card-envs rules {name}` shows the full rules. After the learner's action the others play until the learner is to move again or
 the match is over.
 
 # Observation Space
@@ -180,24 +179,24 @@ before their first decision is added to their first step.
 
 # Episode End
 
-`terminated` when the match is over; `truncated` when a technical cap cuts it off (it is then ranked as it stands). A match
-that ends before the learner's first decision is skipped and the next one is dealt: `info["skipped"]` counts such matches,
-and `info["skipped_reward"]` is what they paid.
+`terminated` is true when the match is over, and `truncated` when a technical cap has cut it off (it is then ranked as it
+stands). A match that ends before the learner's first decision is skipped, and the next one is dealt: `info["skipped"]` counts
+such matches, and `info["skipped_reward"]` is what they paid.
 
 # Arguments
 
 `gymnasium.make("{id}", **arguments)`, or `gymnasium.make_vec("{id}", num_envs=…, **arguments)` for the native vector
-environment, whose `autoreset_mode` is the same step (with `final_obs`) by default, or the next step.
+environment, whose `autoreset_mode` is `SAME_STEP` (with `final_obs`) by default, or `NEXT_STEP`.
 
 {options}
 | `opponents` | `None` | a spec, a list of n - 1, or `{{spec: weight}}` | the other players; `{opponent}` by default |
-| `seat` | `None` | 0 … n - 1 | the learner's seat; by default the seats take turns from match to match |
+| `seat` | `None` | 0 … n - 1 | the learner's seat; by default it changes from match to match |
 | `auto_forced` | `False` | true or false | whether decisions with only one legal action are made for the learner |
 {arguments}
 
-A list of `opponents` goes clockwise from the learner; with weights they are drawn for each seat of each match.
-`info["seat"]` is the learner's seat. `reset(seed=s)` deals the match with the identity (s, 0, 0); `reset()` goes on to
-the next one. `reset(options={{"deck": [...]}})` gives the first cards of the deck by name.
+A list of `opponents` goes clockwise from the learner. With weights, they are drawn for each seat of each match.
+`info["seat"]` is the learner's seat. `reset(seed=s)` deals the match with the identity (s, 0, 0), and `reset()` goes on to
+the next one. `reset(options={{"deck": [...]}})` names the first cards of the deck.
 
 # Version History
 
@@ -211,7 +210,7 @@ def build_gym_page(game: Game, id: str, modes: Sequence[str]) -> str:
 
 
 def _collect_facts(game: Game, modes: Sequence[str]) -> dict[str, object]:
-    """Return what both pages say about a game, by the names that stand in them."""
+    """Return what both pages say about a game, by the names of their placeholders."""
     players = int(game.resolve({})["players"])
     numbers = sorted({game.players[0], players, game.players[-1]})
     sizes = ", ".join(f"{game.num_actions(n)} with {n}" for n in numbers)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from gymnasium import Wrapper, spaces
 from numpy.typing import ArrayLike, NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from card_envs.engine.table import Table
-from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box
+from card_envs.envs.common import check_arguments, check_render_mode, draw, make_observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS, describe_outcome
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
@@ -22,12 +21,12 @@ Indices = None | int | Iterable[int]
 class CardVecEnv(VecEnv):
     """One learner against other players in ``num_envs`` matches at once, for Stable-Baselines3 and sb3-contrib.
 
-    Observation: the flat float32 Box; actions: Discrete; ``env_method("action_masks")`` gives the masks that
-    ``MaskablePPO`` asks for. When a match ends, ``infos[i]["terminal_observation"]`` is its last observation and the returned
-    one the next match's first. A match that a technical cap cuts off has ``infos[i]["truncated"]``, never
-    ``TimeLimit.truncated``: its ranking is already paid. ``seed()`` acts at the next ``reset()``.
+    Observations are the flat float32 Box and actions are Discrete. ``env_method("action_masks")`` returns the masks that
+    ``MaskablePPO`` asks for. When a match ends, ``infos[i]["terminal_observation"]`` is its last observation, and the returned
+    observation is the first of the next match. A match that a technical cap has cut off gets ``infos[i]["truncated"]`` instead
+    of ``TimeLimit.truncated``, because its ranking has been paid. ``seed()`` takes effect at the next ``reset()``.
 
-    Args: those of :class:`card_envs.envs.vector.SingleAgentVectorEnv`.
+    The arguments are those of :class:`card_envs.envs.vector.SingleAgentVectorEnv`.
     """
 
     def __init__(
@@ -53,13 +52,13 @@ class CardVecEnv(VecEnv):
             reward=reward, episode=episode, **options,
         )  # fmt: skip
         matches = self.learner.matches
-        super().__init__(matches.size, observation_box(matches), spaces.Discrete(matches.num_actions))
+        super().__init__(matches.size, make_observation_box(matches), spaces.Discrete(matches.num_actions))
         self._actions: NDArray[np.int64] = np.zeros(matches.size, np.int64)
         if seed is not None:
             self.seed(seed)
 
     def reset(self) -> NDArray[np.float32]:
-        """New matches everywhere: those of the seeds given to ``seed()``, else each row's next one."""
+        """Deal a match in every row: that of the seed given to ``seed()``, or the next one of the row."""
         seeds = None if self._seeds[0] is None else np.array(self._seeds, np.int64)
         decks = [options.get("deck") for options in self._options]
         outcome = self.learner.reset(seeds, decks[0] if self.num_envs == 1 else None)
@@ -88,7 +87,7 @@ class CardVecEnv(VecEnv):
         return infos
 
     def action_masks(self) -> NDArray[np.int8]:
-        """The legal actions of every learner, int8 [num_envs, A]."""
+        """Return 1 where an action is legal for a learner, int8 [num_envs, A]."""
         return self.learner.action_mask()
 
     def close(self) -> None:
@@ -126,15 +125,11 @@ class CardVecEnv(VecEnv):
             masks = self.learner.action_mask()
             return list(masks) if indices is None else [masks[row] for row in rows]
         if method_name == "render":
-            return [self._draw(row) for row in rows]
+            return [draw(self.learner.matches, row, self._render_mode) for row in rows]
         raise AttributeError(f"{type(self).__name__} has no method {method_name!r} (known: action_masks, render)")
 
     def env_is_wrapped(self, wrapper_class: type[Wrapper[Any, Any, Any, Any]], indices: Indices = None) -> list[bool]:
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[NDArray[np.uint8] | None]:
-        return [cast(Any, self._draw(row)) for row in range(self.num_envs)]
-
-    def _draw(self, row: int) -> Any:
-        draw: Callable[[Any], Any] = DRAW[str(self._render_mode)]
-        return draw(Table.from_row(self.learner.matches, row).picture())
+        return [draw(self.learner.matches, row, self._render_mode) for row in range(self.num_envs)]

@@ -1,4 +1,4 @@
-"""One learner against other players, in many matches at once: the core of the Gymnasium and Stable-Baselines3 environments."""
+"""One learner against other players in many matches: the core of the Gymnasium and Stable-Baselines3 environments."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from card_envs.engine.checks import check_integers, check_seat
 from card_envs.engine.game import Deck, Game, OptionValue
 from card_envs.engine.identity import write_identity
 from card_envs.engine.keys import OPPONENTS
-from card_envs.engine.loops import MATCH, REFRESH, RESET
-from card_envs.engine.matches import write_saved
+from card_envs.engine.loops import MATCH, REFRESH, RESET, ROW
+from card_envs.engine.matches import Rows
 from card_envs.engine.random import unit
+from card_envs.engine.rows import copy_bytes, restore_bytes
 from card_envs.players import Player, resolve
 from card_envs.players.runner import Runner
 
 Opponents = str | Player | Sequence[str | Player] | Mapping[str, float] | None
-Rows = NDArray[np.int64]
 
-LEARNER = -1  # in a seating: the learner themselves
+LEARNER = -1  # the learner, in place of the number of an opponent
 
 
 @dataclass
 class Outcome:
-    """What a step brought the learners, one value for each row. All arrays are fresh.
+    """What a step brought the learners, in new arrays with one entry for each row.
 
     Attributes:
-        rewards: float64 [size].
-        terminated, truncated: bool [size], whether the match has ended.
-        final_observation: float32 [size, D], of the rows whose match has ended, otherwise zeros.
-        illegal: bool [size], whether the match was ended by an action that was not legal.
-        skipped: int64 [size], matches that ended before the learner's first decision.
-        skipped_rewards: float64 [size], what those paid the learner; it is not part of ``rewards``.
+        rewards: What the learner was paid, float64 [size].
+        terminated, truncated: Whether the match has ended, by the rules or by a technical cap, bool [size].
+        final_observation: The last observation of the match if it has ended, otherwise zeros, float32 [size, D].
+        illegal: Whether an illegal action has ended the match, bool [size].
+        skipped: The number of matches that ended before the learner's first decision, int64 [size].
+        skipped_rewards: What the skipped matches paid the learner, which is not part of ``rewards``, float64 [size].
     """
 
     rewards: NDArray[np.float64]
@@ -48,57 +48,55 @@ class Outcome:
     skipped_rewards: NDArray[np.float64]
 
 
-@dataclass
-class _Opposition:
-    """The players who can sit opposite the learner, and how they are seated.
+def _resolve_opponents(
+    opponents: Opponents, game: Game, options: Mapping[str, OptionValue], players: int
+) -> tuple[list[Player], NDArray[np.int8], NDArray[np.float64] | None]:
+    """Return the players who can sit opposite the learner, and how they are seated.
 
-    Attributes:
-        players: the players.
-        by_distance: which of them sits so many seats clockwise from the learner.
-        weights: cumulated weights by which a player is drawn for each seat of each match, instead of ``by_distance``.
+    Returns:
+        players: The players.
+        by_distance: Entry i is the number of the player who sits i seats clockwise from the learner.
+        weights: If given, a player is drawn for each seat of each match by these cumulative weights instead.
     """
-
-    players: list[Player]
-    by_distance: list[int]
-    weights: NDArray[np.float64] | None = None
-
-
-def _resolve_opponents(opponents: Opponents, game: Game, options: Mapping[str, OptionValue], players: int) -> _Opposition:
+    by_distance = np.array([LEARNER] + [0] * (players - 1), np.int8)
     if opponents is None:
         opponents = game.default_opponent
     if isinstance(opponents, Mapping):
         weights = np.array([float(weight) for weight in opponents.values()])
         if not len(weights) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() == 0:
-            raise ValueError(f"opponents = {dict(opponents)!r}: weights are numbers >= 0, one of them > 0")
-        return _Opposition([resolve(spec, game, options) for spec in opponents], [], np.cumsum(weights / weights.sum()))
+            raise ValueError(f"opponents = {dict(opponents)!r}: weights must be at least 0, and one of them greater than 0")
+        return [resolve(spec, game, options) for spec in opponents], by_distance, np.cumsum(weights / weights.sum())
     if isinstance(opponents, Sequence) and not isinstance(opponents, str):
         if len(opponents) != players - 1:
-            raise ValueError(f"opponents: {len(opponents)} are given, {players} players need {players - 1} (or one for all)")
-        return _Opposition([resolve(spec, game, options) for spec in opponents], [*range(LEARNER, players - 1)])
-    return _Opposition([resolve(opponents, game, options)], [LEARNER] + [0] * (players - 1))
+            raise ValueError(
+                f"opponents: {len(opponents)} are given, but {players} players need {players - 1} (or one for all)"
+            )
+        return [resolve(spec, game, options) for spec in opponents], np.arange(LEARNER, players - 1, dtype=np.int8), None
+    return [resolve(opponents, game, options)], by_distance, None
 
 
 class SingleAgentBatch:
-    """``size`` matches with one learner each; :meth:`step` returns when every learner is to move again.
+    """``size`` matches with one learner in each. :meth:`step` returns when every learner is to move again.
 
-    The learner's reward is the sum of *their* rewards over everybody's moves until they are to move again or the match is
-    over; what is paid before their first decision is added to their first step. A match that ends before that decision is
-    counted as skipped, and the row is dealt its next one. When a match ends, the row goes on to its next one in the same step.
+    The reward of a step is the sum of what the learner is paid until they are to move again or the match is over. What is paid
+    before their first decision is added to their first step. A match that ends before that decision is counted as skipped, and
+    the next match of the row is dealt. When a match ends, the next one is dealt in the same step.
 
     Attributes:
-        matches: the matches.
-        seat: the learner's seat in all matches, or ``None``.
+        matches: The matches.
+        runner: The runner, with the opponents as its players.
+        seat: The seat of the learner in all matches, or ``None``.
 
     Args:
-        game: the game.
-        size: the number of matches.
-        opponents: a spec or player for all other seats, a list of n-1 of them (clockwise from the learner), or
-            ``{spec: weight}``, drawn for each seat of each match. ``None`` stands for the game's default opponent.
-        seat: the learner's seat; with ``None`` the seats take turns: (seed + row + match) modulo the number of players.
-        auto_forced: whether decisions of the learner with only one legal action are made for them.
-        auto_next: whether a row is dealt its next match when one is over; otherwise it stays as it is until :meth:`reset`.
-        seed: as for :meth:`reset`.
-        **arguments: ``reward``, ``episode``, ``threads`` and the game's options, as for :class:`card_envs.Batch`.
+        game: The game.
+        size: The number of matches.
+        opponents: A spec or player for all other seats, a list of n-1 of them clockwise from the learner, or
+            ``{spec: weight}``, from which they are drawn for each seat of each match. ``None`` stands for the default opponent.
+        seat: The seat of the learner. With ``None`` it is (seed + row + match) modulo the number of players.
+        auto_forced: Whether decisions of the learner with only one legal action are made for them.
+        auto_next: Whether the next match of a row is dealt when one is over. Otherwise the row waits for :meth:`reset`.
+        seed: As for :meth:`reset`.
+        **arguments: ``reward``, ``episode``, ``threads`` and the options of the game, as for :class:`card_envs.Batch`.
     """
 
     def __init__(
@@ -113,74 +111,63 @@ class SingleAgentBatch:
         seed: int | ArrayLike | None = None,
         **arguments: Any,
     ) -> None:
-        # the learner's view of a match's end is read before the next one is dealt; what the others see need not be written
+        # observations are written only for the learners, and at the end of a match before the next one is dealt
         self.matches = make_matches(game, size, auto_reset=False, write_observations=False, **arguments)
         matches = self.matches
         self.seat = None if seat is None else check_seat(seat, matches.players)
-        self.auto_forced = bool(auto_forced)
         self.auto_next = auto_next
-        self._opposition = _resolve_opponents(opponents, game, matches.options, matches.players)
-        self._runner = Runner(matches, self._opposition.players, play_forced=self.auto_forced)
-        self._fresh = np.ones(matches.size, np.bool_)  # the match has not asked the learner yet
+        opposite, self._by_distance, self._weights = _resolve_opponents(opponents, game, matches.options, matches.players)
+        self.runner = Runner(matches, opposite, play_forced=bool(auto_forced))
+        self._fresh = np.ones(matches.size, np.bool_)  # the learner has not been asked yet
         self.reset(seed)
 
-    # -- looking: all arrays are fresh
+    # -- looking, in new arrays
 
     def observation(self) -> NDArray[np.float32]:
-        """Return what each learner, who is to move, knows: float32 [size, D]."""
+        """Return what the learners know, float32 [size, D]."""
         return self._observe(self.matches.rows)
 
     def _observe(self, rows: Rows) -> NDArray[np.float32]:
-        return self.matches.observe(rows, self._runner.learner[rows])
+        return self.matches.observe(rows, self.runner.learner[rows])
 
     def action_mask(self) -> NDArray[np.int8]:
-        """Return the learners' legal actions, int8 [size, A]."""
+        """Return 1 where an action is legal for the learner, int8 [size, A]."""
         return self.matches.action_mask.copy()
 
     @property
     def learner_seat(self) -> NDArray[np.int64]:
-        """The learner's seat in each row, int64 [size]."""
-        return self._runner.learner.copy()
-
-    @property
-    def seating(self) -> NDArray[np.int8]:
-        """Which opponent sits in each seat, int8 [size, players]: their number, -1 for the learner."""
-        return self._runner.seating.copy()
-
-    @property
-    def opponents(self) -> list[Player]:
-        """The players who can sit opposite the learner."""
-        return list(self._opposition.players)
+        """The seat of the learner in each row, int64 [size]."""
+        return self.runner.learner.copy()
 
     # -- saving
 
     def save(self) -> list[bytes]:
-        """Return all that the next steps depend on, except for what players of your own remember."""
-        return [array.tobytes() for array in self._saved()]
+        """Return everything that the next steps depend on, except for what players themselves remember."""
+        return copy_bytes(self._list_arrays_to_save())
 
     def restore(self, data: Sequence[bytes]) -> None:
         """Go on from what :meth:`save` returned for matches that were made with the same arguments.
 
         Raises:
-            ValueError: the data are those of another game, size or version.
+            ValueError: The data belong to another game, size or version.
         """
-        write_saved(self._saved(), data)
+        restore_bytes(self._list_arrays_to_save(), data)
 
-    def _saved(self) -> tuple[NDArray[Any], ...]:
-        runner = self._runner
-        return *self.matches.saved(), runner.learner, runner.seating, runner.earned, self._fresh
+    def _list_arrays_to_save(self) -> list[NDArray[Any]]:
+        runner = self.runner
+        return [*self.matches.list_arrays_to_save(), runner.learner, runner.seating, runner.earned, self._fresh]
 
     # -- playing
 
     def reset(self, seed: int | ArrayLike | None = None, deck: Deck = None) -> Outcome:
-        """Deal new matches everywhere, and play up to each learner's first decision.
+        """Deal a match in every row, and play up to the first decision of each learner.
 
         Args:
-            seed: as for :meth:`card_envs.Batch.reset`.
-            deck: a given order, as for :class:`card_envs.Table`; only with one row.
+            seed: As for :meth:`card_envs.Batch.reset`.
+            deck: The order of the deck, as for :class:`card_envs.Table`; only with one row.
         """
         matches = self.matches
-        orders = matches.game.deck_orders(deck)
+        orders = matches.game.read_deck(deck)
         write_identity(matches, seed)
         matches.later_orders = {}
         if deck is not None:
@@ -190,21 +177,20 @@ class SingleAgentBatch:
         return outcome
 
     def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
-        """Play the learners' actions. An illegal action ends its match, and the learner gets -1.
+        """Play the actions of the learners. An illegal action ends the match, and the learner gets -1.
 
         Args:
-            actions: an integer array [size].
-            rows: int64, the only rows in which they are played; by default all.
+            actions: An integer array [size].
+            rows: The rows in which to play, int64; by default all.
 
         Raises:
-            ValueError: a wrong shape or dtype.
+            ValueError: The array has a wrong shape or dtype.
         """
-        matches, earned = self.matches, self._runner.earned
-        given = check_integers(actions, matches.size, "actions")
+        matches, earned = self.matches, self.runner.earned
+        matches.actions[:] = check_integers(actions, matches.size, "actions")
         which = matches.rows if rows is None else rows
         outcome = self._start_outcome()
-        matches.actions[:] = given
-        legal = matches.is_legal(given[which], which)
+        legal = matches.is_legal(matches.actions[which], which)
         bad = which[~legal]
         self._fresh[which] = False
         self._play(which[legal].copy(), outcome)
@@ -234,12 +220,12 @@ class SingleAgentBatch:
         )
 
     def _play(self, rows: Rows, outcome: Outcome) -> None:
-        """Carry out the actions of ``rows`` (a scratch array), then the others' until the learners are to move."""
-        self._runner.play(rows, lambda over: self._finish(over, outcome))
+        """Carry out the actions of ``rows``, which is overwritten, then those of the others until the learners are to move."""
+        self.runner.play(rows, lambda over: self._finish(over, outcome))
 
     def _finish(self, over: Rows, outcome: Outcome) -> Rows:
-        """Note how matches ended, and return the rows that go on to their next match."""
-        matches, earned = self.matches, self._runner.earned
+        """Note how matches have ended, and return the rows that go on to their next match."""
+        matches, earned = self.matches, self.runner.earned
         fresh = over[self._fresh[over]]  # over before the learner's first decision
         outcome.skipped[fresh] += 1
         outcome.skipped_rewards[fresh] += earned[fresh]
@@ -256,28 +242,23 @@ class SingleAgentBatch:
         return self._seat_matches(rows)
 
     def _seat_matches(self, rows: Rows, *, deal: bool = True) -> Rows:
-        """Seat new matches, which are dealt when their actions are carried out; return a copy of the rows."""
-        self._seat(rows)
-        self._runner.earned[rows] = 0.0
-        self._fresh[rows] = True
-        self.matches.actions[rows] = RESET if deal else REFRESH
-        return rows.copy()
-
-    def _seat(self, rows: Rows) -> None:
-        opposition, players = self._opposition, self.matches.players
-        learner, seating = self._runner.learner, self._runner.seating
-        _, numbers, matches = self.matches.identity[rows].T
+        """Seat the players of new matches, prepare the deal, and return a copy of the rows."""
+        players, learner, seating = self.matches.players, self.runner.learner, self.runner.seating
         if self.seat is None:
             words = (self.matches.seeds[rows] % np.uint64(players)).astype(np.int64)
             seeds = words @ [pow(2, 64 * place, players) for place in range(words.shape[1])]
-            learner[rows] = (seeds + numbers % players + matches % players) % players
+            learner[rows] = (seeds + (self.matches.identity[rows][:, [ROW, MATCH]] % players).sum(axis=1)) % players
         else:
             learner[rows] = self.seat
         distance = (np.arange(players) - learner[rows][:, None]) % players
-        if opposition.weights is None:
-            seating[rows] = np.array(opposition.by_distance, np.int8)[distance]
+        if self._weights is None:
+            seating[rows] = self._by_distance[distance]
         else:
-            drawn_from = [self.matches.derive(OPPONENTS, rows, np.full(len(rows), seat)) for seat in range(players)]
-            uniform = np.stack([unit(keys) for keys in drawn_from], axis=1)
-            drawn = np.minimum(np.searchsorted(opposition.weights, uniform, side="right"), len(opposition.players) - 1)
+            keys = [self.matches.derive(OPPONENTS, rows, np.full(len(rows), seat)) for seat in range(players)]
+            uniform = np.stack([unit(key) for key in keys], axis=1)
+            drawn = np.minimum(np.searchsorted(self._weights, uniform, side="right"), len(self._weights) - 1)
             seating[rows] = np.where(distance == 0, LEARNER, drawn)
+        self.runner.earned[rows] = 0.0
+        self._fresh[rows] = True
+        self.matches.actions[rows] = RESET if deal else REFRESH
+        return rows.copy()

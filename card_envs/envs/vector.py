@@ -1,18 +1,16 @@
-"""The native vector environment of Gymnasium: many learners, stepped together."""
+"""The native vector environment of Gymnasium: one learner in each of many matches, stepped together."""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
-import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.table import Table
-from card_envs.envs.common import DRAW, check_arguments, check_render_mode, observation_box, render_modes
+from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
@@ -24,16 +22,16 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
     """One learner against other players in ``num_envs`` matches at once.
 
     The spaces, rewards and arguments are those of the single environment (``gymnasium.make(id)``). ``infos["action_mask"]``
-    is int8 [num_envs, A], of the decision that comes next; ``action_masks()`` returns the same.
+    is the mask of the next decisions, int8 [num_envs, A]; ``action_masks()`` returns the same.
 
     Args:
-        game: the name of the game.
-        num_envs: how many matches.
-        autoreset_mode: ``AutoresetMode.SAME_STEP`` (or its value): the step that ends a match returns the first observation
-            of the next one, and ``infos["final_obs"]`` holds the last of the old one where ``infos["_final_obs"]`` is true.
-            ``NEXT_STEP``: the step that ends a match returns its last observation; the row's next action is ignored and
-            brings the first observation of the next match, with reward 0.
-        threads: how many threads share the rows of a step.
+        game: The name of the game.
+        num_envs: The number of matches.
+        autoreset_mode: With ``AutoresetMode.SAME_STEP`` (or its value), the step that ends a match returns the first
+            observation of the next one, and ``infos["final_obs"]`` has the last of the old one where ``infos["_final_obs"]``
+            is true. With ``NEXT_STEP``, the step that ends a match returns its last observation. The next action of the row is
+            ignored, and its step returns the first observation of the next match with reward 0.
+        threads: How many threads share the rows of a step.
     """
 
     def __init__(
@@ -57,22 +55,22 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
             raise ValueError(f"autoreset_mode = {autoreset_mode!r}: allowed is {' or '.join(MODES)}")
         mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else MODES[autoreset_mode]
         self.render_mode = check_render_mode(render_mode)
-        self.metadata = {"render_modes": render_modes(), "render_fps": 2, "autoreset_mode": mode}
+        self.metadata = {"render_modes": list_render_modes(), "render_fps": 2, "autoreset_mode": mode}
         self.num_envs = num_envs
         self._learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
             reward=reward, episode=episode, **options,
         )  # fmt: skip
-        self.single_observation_space = observation_box(self._learner.matches)
+        self.single_observation_space = make_observation_box(self._learner.matches)
         self.single_action_space = spaces.Discrete(self._learner.matches.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = cast(spaces.MultiDiscrete, batch_space(self.single_action_space, num_envs))
-        self._waits = np.zeros(num_envs, np.bool_)  # NEXT_STEP: the next action only brings the new match
+        self._waits = np.zeros(num_envs, np.bool_)  # NEXT_STEP: the next action is ignored
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """New matches everywhere: row i is that of ``seed + i`` (or ``seed[i]``), or the row's next one."""
+        """Deal a match in every row: that of ``seed + i`` (or ``seed[i]``) in row i, or the next one of the row."""
         super().reset(seed=None)
         numbers: ArrayLike | None = None
         if isinstance(seed, int | np.integer):
@@ -84,27 +82,23 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         return self._learner.observation(), self._infos(outcome)
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
-        """Play an action in every row, then the others until every learner is to move again."""
-        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
-            outcome = self._learner.step(actions)
-            infos = self._infos(outcome)
-            ended = outcome.terminated | outcome.truncated
-            if ended.any():
-                final = np.full(self.num_envs, None, dtype=object)
-                for row in np.flatnonzero(ended):
-                    final[row] = outcome.final_observation[row]
-                infos |= {"final_obs": final, "_final_obs": ended}
-            return self._learner.observation(), outcome.rewards, outcome.terminated, outcome.truncated, infos
+        """Play an action in every row, then those of the other players until every learner is to move again."""
         outcome = self._learner.step(actions, np.flatnonzero(~self._waits))
-        observation = self._learner.observation()
-        self._waits = outcome.terminated | outcome.truncated
-        observation[self._waits] = outcome.final_observation[self._waits]
-        infos = self._infos(outcome)
-        infos["action_mask"][self._waits] = 0
+        observation, infos = self._learner.observation(), self._infos(outcome)
+        ended = outcome.terminated | outcome.truncated
+        if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:
+            self._waits = ended
+            observation[ended] = outcome.final_observation[ended]
+            infos["action_mask"][ended] = 0
+        elif ended.any():
+            final = np.full(self.num_envs, None, dtype=object)
+            for row in np.flatnonzero(ended):
+                final[row] = outcome.final_observation[row]
+            infos |= {"final_obs": final, "_final_obs": ended}
         return observation, outcome.rewards, outcome.terminated, outcome.truncated, infos
 
     def action_masks(self) -> NDArray[np.int8]:
-        """Return the legal actions of every row's next decision, int8 [num_envs, A]."""
+        """Return 1 where an action is legal in the next decision of a row, int8 [num_envs, A]."""
         masks = self._learner.action_mask()
         masks[self._waits] = 0
         return masks
@@ -122,12 +116,10 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         return infos
 
     def render(self) -> tuple[Any, ...] | None:
-        """Draw the tables of all rows as ``render_mode`` says."""
+        """Draw the tables of all rows in the ``render_mode``."""
         if self.render_mode is None:
-            gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
-            return None
-        matches = self._learner.matches
-        return tuple(DRAW[self.render_mode](Table.from_row(matches, row).picture()) for row in range(matches.size))
+            return cast(None, draw(self._learner.matches, 0, None))  # one warning instead of one for each row
+        return tuple(draw(self._learner.matches, row, self.render_mode) for row in range(self.num_envs))
 
 
 def make(game: str, num_envs: int = 1, **arguments: Any) -> SingleAgentVectorEnv:

@@ -1,6 +1,6 @@
-"""Who sits at a table: built-in policies by name, trained networks, people, and your own code.
+"""The players at a table: built-in policies, trained networks, people, and code of your own.
 
-A player has one method, ``act(decisions) -> actions``; :class:`Decisions` says what it is given.
+A player has one method, ``act(decisions) -> actions``. :class:`Decisions` describes what it is given.
 """
 
 from card_envs.players.network import load_player

@@ -12,7 +12,7 @@ from card_envs.engine.table import Table
 from card_envs.players.player import Decisions
 
 WIDTH = 100
-TOGETHER = "\N{NO-BREAK SPACE}"  # stands for a blank at which a line must not be broken
+GLUE = "\N{NO-BREAK SPACE}"  # replaces spaces at which a line must not be broken
 HELP = "answer with a number or an action; `?` or `odds` shows the odds, `quit` stops"
 
 
@@ -21,13 +21,13 @@ class Quit(Exception):  # noqa: N818 (a request, not an error)
 
 
 class Human:
-    """Shows the table as its seat sees it, and asks until the answer is a legal action.
+    """A person who sees the table as their seat sees it, and is asked until they answer with a legal action.
 
     ``act`` raises :class:`Quit` when the answer is ``quit``.
 
     Args:
-        ask: takes a prompt and returns a line; raises ``EOFError`` when there are no more.
-        tell: takes a text and shows it.
+        ask: Takes a prompt and returns a line, or raises ``EOFError`` if there are no more.
+        tell: Takes a text and shows it.
     """
 
     def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
@@ -35,7 +35,7 @@ class Human:
         self.tell = tell
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        # the tables are redealt copies, so that nothing the seat may not know could be shown even by mistake
+        # the hidden cards of these tables are dealt anew, so that the true ones cannot be shown even by mistake
         answers = [self._decide(decisions, row, table) for row, table in enumerate(decisions.tables())]
         return np.array(answers, np.int64)
 
@@ -44,8 +44,8 @@ class Human:
         legal = np.flatnonzero(decisions.action_mask[row]).tolist()
         strings = [table.action_string(action) for action in legal]
         self.tell(f"\n{table.picture(seat)}")
-        choices = (f"{number} {text}".replace(" ", TOGETHER) for number, text in enumerate(strings, 1))
-        self.tell(textwrap.fill("   ".join(choices), WIDTH).replace(TOGETHER, " "))
+        choices = (f"{number} {text}".replace(" ", GLUE) for number, text in enumerate(strings, 1))
+        self.tell(textwrap.fill("   ".join(choices), WIDTH).replace(GLUE, " "))
         while True:
             answer = " ".join(self.ask(f"seat {seat}> ").split())
             if answer in strings:
@@ -71,7 +71,7 @@ def describe_odds(decisions: Decisions, row: int) -> str:
     for name, field in decisions.game.observation_fields(decisions.options).items():
         if name.startswith("p_") and field.shape == (players,):
             values = decisions.observation[row, field.slice] * field.scale
-            by_seat = np.roll(values, seat)  # an observation begins with the own seat
+            by_seat = np.roll(values, seat)  # observations begin with the seat to move
             listed = ", ".join(f"seat {other} {value:.1%}" for other, value in enumerate(by_seat))
             lines.append(f"{name} ({field.meaning}): {listed}")
     return "\n".join(lines) or f"{decisions.game.name} has no odds to show"

@@ -1,6 +1,6 @@
 """Trained networks as players: a safetensors file with JSON metadata, played by a forward pass in NumPy.
 
-Loading reads arrays and JSON and nothing else: no code in the file is ever run.
+Loading reads nothing but arrays and JSON, and never runs code from the file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from card_envs.players.player import Decisions
 
 FORMAT = "card_envs.network/1"
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
-CHUNK = 64  # rows of each matrix product
+CHUNK = 64  # the rows of each matrix product
 _KEYS = {
     "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
     "evaluation": dict,
@@ -31,7 +31,7 @@ _KEYS = {
 
 
 def describe_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
-    """Return the name and size of every observation field, which is what a network's inputs mean."""
+    """Return the name and size of every observation field: the meaning of the inputs of a network."""
     return [[name, int(np.prod(field.shape, dtype=int))] for name, field in game.observation_fields(options).items()]
 
 
@@ -39,11 +39,12 @@ class Network:
     """A multilayer perceptron from the observation to a logit for each action.
 
     Args:
-        layers: (weight [out, in], bias [out]) float32, in order; all but the last are followed by the activation.
-        metadata: the checkpoint's metadata, as :func:`save_network` writes it.
-        deterministic: whether to play the likeliest legal action; otherwise one is drawn by its probability from the
-            decision's key.
-        name: by which errors and reports call it.
+        layers: The layers in order, each (weight [out, in], bias [out]) in float32. All but the last are followed by the
+            activation.
+        metadata: The metadata of the checkpoint, as :func:`save_network` writes it.
+        deterministic: Whether to play the likeliest legal action. Otherwise actions are drawn by their probabilities, from the
+            key of the decision.
+        name: The name in errors and reports.
     """
 
     batch_invariant = True
@@ -65,8 +66,8 @@ class Network:
     def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the logits, float32 [n, A], of observations, float32 [n, D].
 
-        Linear algebra libraries choose the order of summation by the shape of the arrays, so a row's last bits may depend on
-        how many rows there are. Here every product has :data:`CHUNK` rows, and a row's logits depend on that row alone.
+        Linear algebra libraries choose the order of summation by the shape of the arrays, so the last bits of a row may depend
+        on the number of rows. Here every product has :data:`CHUNK` rows, so that the logits of a row depend on that row alone.
         """
         n, width = observation.shape
         chunks = -(-n // CHUNK)
@@ -81,7 +82,7 @@ class Network:
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)
-        if not self.deterministic:  # the Gumbel trick: argmax of logits + noise is a draw by probability
+        if not self.deterministic:  # the Gumbel trick: the argmax of logits + noise is a draw by probability
             with np.errstate(over="ignore"):
                 uniform = np.stack([unit(stream(decisions.key, action)) for action in range(logits.shape[1])], axis=1)
             logits = logits - np.log(-np.log(uniform))
@@ -114,11 +115,11 @@ def save_network(path: str | Path, network: Network) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file through a temporary one beside it; of a link, the file that it leads to."""
+    """Write a file atomically, through a temporary file beside it. A symbolic link is followed, not replaced."""
     path = path.resolve()
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
         try:
-            os.chmod(file.name, 0o644)  # a temporary file is its maker's alone
+            os.chmod(file.name, 0o644)  # temporary files are readable only by their owner
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -132,47 +133,47 @@ def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
     """Return the player of a checkpoint.
 
     Args:
-        path: a safetensors file written by :func:`save_network` (or ``train/``).
-        deterministic: whether to play the likeliest action; otherwise it is drawn by probability from each decision's stream.
+        path: A safetensors file written by :func:`save_network` (or ``train/``).
+        deterministic: Whether to play the likeliest action. Otherwise actions are drawn by their probabilities.
 
     Raises:
-        ValueError: there is no such file, or it is no checkpoint of this package.
+        ValueError: There is no such file, or it is not a checkpoint of this package.
     """
     try:
         with safe_open(str(path), framework="numpy") as file:
             raw = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a mapping)
     except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path}: no readable safetensors file ({error})") from None
+        raise ValueError(f"{path}: not a readable safetensors file ({error})") from None
     metadata = {}
     for key, kind in _KEYS.items():
         try:
             metadata[key] = json.loads(raw[key])
         except (KeyError, ValueError):
-            raise ValueError(f"{path}: no checkpoint of card_envs ({key!r} is missing from its metadata)") from None
+            raise ValueError(f"{path}: not a checkpoint of card_envs ({key!r} is missing from its metadata)") from None
         if not isinstance(metadata[key], kind):
-            raise ValueError(f"{path}: {key!r} in its metadata is no {kind.__name__}")
+            raise ValueError(f"{path}: {key!r} in its metadata is not of type {kind.__name__}")
     if metadata["format"] != FORMAT:
-        raise ValueError(f"{path}: its format is {metadata['format']!r}, this package reads {FORMAT!r}")
+        raise ValueError(f"{path}: its format is {metadata['format']!r}, but this package reads {FORMAT!r}")
     activation = metadata["network"].get("activation")
-    if activation not in tuple(ACTIVATIONS):  # it may be of any type, even unhashable
+    if activation not in tuple(ACTIVATIONS):  # it may be unhashable
         raise ValueError(f"{path}: unknown activation {activation!r} (known: {', '.join(ACTIVATIONS)})")
-    return Network(_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
+    return Network(_read_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
 
 
-def _layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Return the tensors in order, each shape checked against the one before."""
+def _read_layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
+    """Return the layers in order, after checking that each fits the one before."""
     try:
         size = sum(int(width) for _, width in metadata["observation"])
     except (TypeError, ValueError):
-        raise ValueError(f"{path}: 'observation' in its metadata is no list of (name, size)") from None
+        raise ValueError(f"{path}: 'observation' in its metadata is not a list of (name, size)") from None
     layers = []
     for number in range(len(tensors) // 2):
         weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
         if weight is None or bias is None or bias.ndim != 1 or weight.shape != (len(bias), size):
             raise ValueError(f"{path}: layer {number} is missing or has a wrong shape")
         if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in (weight, bias)):
-            raise ValueError(f"{path}: layer {number} is not of finite float32 numbers")
+            raise ValueError(f"{path}: layer {number} does not consist of finite float32 numbers")
         layers.append((weight, bias))
         size = len(bias)
     if not layers or 2 * len(layers) != len(tensors) or size != metadata["network"].get("actions"):

@@ -1,4 +1,4 @@
-"""The protocol of players: what they are given, and the players that are part of a game."""
+"""The protocol of players: what they are given, and players made of built-in policies or functions."""
 
 from __future__ import annotations
 
@@ -17,22 +17,23 @@ from card_envs.engine.table import Table
 
 
 class Decisions:
-    """The decisions that a player is asked for: ``n`` rows of many matches, in each of which they are to move.
+    """The decisions that a player is asked for, in ``n`` rows of many matches.
 
     Attributes:
-        game, options, players: what is played, and by how many.
-        observation: float32 [n, D], what the seat to move knows.
-        action_mask: int8 [n, A], 1 where an action is legal.
-        seat: int64 [n], the seat to move.
-        match: uint64 [n], one number for each match: what a player remembers between calls belongs to one of them.
-        key: uint64 [n], a random stream of this decision alone.
+        game, options, players: What is played, and by how many.
+        observation: What the seat to move knows, float32 [n, D].
+        action_mask: 1 where an action is legal, int8 [n, A].
+        seat: The seat to move, int64 [n].
+        match: A number for each match, uint64 [n]. Players that remember something between calls keep it by this number.
+        key: The key of a random stream for this decision alone, uint64 [n].
 
     Neither ``match`` nor ``key`` tells anything about the decks or about other keys: see :mod:`card_envs.engine.keys`.
 
     Args:
-        matches: the matches.
-        rows: int64 [n], their rows in which the player is to move.
-        salt: uint64 [size]: tells apart matches that are played from the same decks, whose numbers and keys must not agree.
+        matches: The matches.
+        rows: The rows in which the player is to move, int64 [n].
+        salt: Numbers that tell matches apart that are dealt the same decks, uint64 [size], so that neither ``match`` nor
+            ``key`` agrees between them.
     """
 
     def __init__(self, matches: Matches, rows: NDArray[np.int64], salt: NDArray[np.uint64] | None = None) -> None:
@@ -45,7 +46,7 @@ class Decisions:
 
     @classmethod
     def at(cls, table: Table) -> Decisions:
-        """Return the one decision that is to be made at a table."""
+        """Return the decision that is to be made at a table."""
         return cls(table.matches, table.matches.rows)
 
     def __len__(self) -> int:
@@ -65,7 +66,7 @@ class Decisions:
 
     @cached_property
     def match(self) -> NDArray[np.uint64]:
-        # not the identity: whoever has that can deal the true deck
+        # the identity itself would reveal the true deck
         return self._matches.derive(MATCH_NUMBER, self._rows, np.zeros(len(self._rows), np.int64), self._salt)
 
     @cached_property
@@ -78,7 +79,7 @@ class Decisions:
         return self._matches.decisions[self._rows] * SEATS + self.seat
 
     def tables(self) -> list[Table]:
-        """Return a copy of each table to search in. What the seat may not know is dealt anew, so that no search can see it."""
+        """Return a copy of each table for search. What the seat cannot know is dealt anew, so that no search can see it."""
         seeds = self._matches.derive(SEARCH, self._rows, self._numbers, self._salt)
         return [
             Table.from_row(self._matches, row, redeal=(seat, seed))
@@ -95,23 +96,23 @@ class Decisions:
 
 @runtime_checkable
 class Player(Protocol):
-    """Anybody who can sit at a table.
+    """A player at a table.
 
-    A player is a function of one row and its key. If that holds to the last bit, whatever the other rows of the batch are, a
-    player may say so by an attribute ``batch_invariant = True``: the arena then asks it in large batches.
+    The answer of a player in a row should depend only on that row and its key. If that is true to the last bit, whatever the
+    other rows are, the player may have an attribute ``batch_invariant = True``. The arena then asks it in large batches.
 
-    A player may also have a method ``write_actions(matches, rows, who, index)``, which writes into ``matches.actions`` for
-    those of ``rows`` in which ``who[row] == index``. It is called instead of ``act``, and what it writes is trusted to be
-    legal, so it is meant for compiled players of the package itself.
+    A player may also have a method ``write_actions(matches, rows, who, index)``, which writes into ``matches.actions`` in those
+    of ``rows`` where ``who[row] == index``. It is called instead of ``act``, and its actions are trusted to be legal, so it is
+    meant for the compiled players of this package.
     """
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        """Return an action for every decision, an integer array [n], as a function of each row and its key alone."""
+        """Return an action for every decision, an integer array [n]."""
         ...
 
 
 class BuiltIn:
-    """A compiled policy of a game, with its parameters."""
+    """A compiled policy of a game with its parameters."""
 
     batch_invariant = True
 
@@ -131,7 +132,7 @@ class BuiltIn:
 
 
 class Function:
-    """A player made of a plain function ``decisions -> actions``."""
+    """A player made of a function ``decisions -> actions``."""
 
     def __init__(self, act: Callable[[Decisions], NDArray[np.int64]], name: str) -> None:
         self.act = act
@@ -143,13 +144,17 @@ class Function:
 
 
 def is_compiled(player: Player) -> bool:
-    """Return whether a player writes its actions itself, in compiled code: these are fast and always legal."""
+    """Return whether a player writes its actions itself, in compiled code. Such players are fast and always play legally."""
     return hasattr(player, "write_actions")
 
 
 def check_answer(answer: object, n: int, player: Player) -> NDArray[np.int64]:
-    """Return a player's answer as int64 [n]; raise ``ValueError`` if it is not an array of n integers."""
+    """Return a player's answer as int64 [n].
+
+    Raises:
+        ValueError: The answer is not an array of n integers.
+    """
     array = np.asarray(answer)
     if array.shape != (n,) or array.dtype.kind not in "iu":
-        raise ValueError(f"{player!r} answered {array.dtype} of shape {array.shape}; expected are integers of shape ({n},)")
+        raise ValueError(f"{player!r} answered {array.dtype} of shape {array.shape}, but integers of shape ({n},) are expected")
     return array.astype(np.int64, copy=False)

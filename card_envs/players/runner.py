@@ -1,4 +1,4 @@
-"""Players seated at matches, played on until a condition: the one loop in which matches are played."""
+"""The one loop in which matches are played: players are seated, and asked until their matches are over."""
 
 from __future__ import annotations
 
@@ -11,39 +11,37 @@ from numpy.typing import NDArray
 
 from card_envs.engine.game import IllegalAction
 from card_envs.engine.loops import NOBODY
-from card_envs.engine.matches import Matches
+from card_envs.engine.matches import Matches, Rows
 from card_envs.players.player import Decisions, Player, check_answer
 
-NO_ACTION = -3  # laid ready where a player has given none
-PATIENCE = 8  # steps of the rows that go on between two looks at those that are over: so new matches are played beside the rest
-
-Rows = NDArray[np.int64]
+NO_ACTION = -3  # in place of an action that a player has failed to give
+PATIENCE = 8  # steps between two calls of `succeed`, so that many new matches start together
 
 
 class Watcher:
-    """Is told what happens in the rows that a :class:`Runner` plays. This one does nothing: override what matters."""
+    """A base class for objects that watch a :class:`Runner` play. Its methods do nothing; override the ones you need."""
 
     def before_choice(self, rows: Rows, who: NDArray[np.int8]) -> None:
-        """In these rows the players ``who[rows]`` are about to be asked."""
+        """Take note that the players ``who[rows]`` are about to be asked in these rows."""
 
     def after_choice(self, rows: Rows, who: NDArray[np.int8]) -> None:
-        """The players ``who[rows]`` have chosen ``matches.actions[rows]``, which are about to be carried out."""
+        """Take note that the players ``who[rows]`` have chosen ``matches.actions[rows]``, which are about to be carried out."""
 
     def after_end(self, rows: Rows) -> None:
-        """The matches of these rows have just ended."""
+        """Take note that the matches of these rows have just ended."""
 
     def after_failure(self, rows: Rows) -> None:
-        """The matches of these rows were lost by a player that failed: see :attr:`Runner.failures`."""
+        """Take note that a player has failed and lost the matches of these rows: see :attr:`Runner.failures`."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a player lost the match of a row there and then.
+    """Why a player lost the match of a row at once.
 
     Attributes:
-        row: of the matches.
-        player: its number among the runner's players.
-        reason: in words.
+        row: The row of the match.
+        player: The number of the player among the runner's players.
+        reason: What went wrong, in words.
     """
 
     row: int
@@ -55,20 +53,20 @@ class Runner:
     """Players seated at matches.
 
     Attributes:
-        seating: int8 [size, players], the number of the player who sits in each seat.
-        learner: int64 [size], the seat whose decisions are made elsewhere: the row waits for them. NOBODY if there is none.
-        earned: float64 [size], the sum of what was paid to the learner; the caller resets it.
-        who: int8 [size], the number of the player who is to move.
-        seconds: float64 [len(players)], how long each player took to answer.
-        failures: with ``forgiving``, one for each match that was lost by a player that failed.
+        seating: The number of the player in each seat, int8 [size, players].
+        learner: The seat whose decisions are made elsewhere, or NOBODY, int64 [size]. The row waits for them.
+        earned: The sum of what the learner was paid, float64 [size]. The caller resets it.
+        who: The number of the player who is to move, int8 [size].
+        seconds: How long each player took to answer, float64 [len(players)].
+        failures: With ``forgiving``, one for each match that a player lost by failing.
 
     Args:
-        matches: the matches; the runner needs no observations in them, and deals no next match (``auto_reset`` is off).
-        players: who can be seated.
-        play_forced: whether to play the learner's decisions that have only one legal action.
-        forgiving: whether a player that raises, or whose answer is not legal, loses its match instead of stopping the run.
-        salt: see :class:`~card_envs.players.player.Decisions`.
-        watcher: is told what happens.
+        matches: The matches. Their ``auto_reset`` must be off, and ``write_observations`` may be off.
+        players: The players who can be seated.
+        play_forced: Whether to play the learner's decisions that have only one legal action.
+        forgiving: Whether a player that raises or answers with an illegal action loses its match instead of stopping the run.
+        salt: See :class:`~card_envs.players.player.Decisions`.
+        watcher: An object that is told what happens.
     """
 
     def __init__(
@@ -86,7 +84,7 @@ class Runner:
         self.play_forced = int(play_forced)
         self.forgiving = forgiving
         self.salt = salt
-        self.watcher = watcher
+        self.watcher = watcher or Watcher()
         n = matches.size
         self.seating = np.zeros((n, matches.players), np.int8)
         self.learner = np.full(n, NOBODY, np.int64)
@@ -101,13 +99,13 @@ class Runner:
         """Carry out ``matches.actions`` in these rows, then ask the players until every row is over or waits for its learner.
 
         Args:
-            rows: int64, the rows. The array is used as scratch space.
-            succeed: is given the rows that are over and returns those that go on with an action laid ready, such as the deal
-                of the next match. By default none do.
+            rows: The rows, int64. The array is overwritten.
+            succeed: Takes rows whose matches are over and returns those that go on, after it has written into
+                ``matches.actions`` how (such as RESET). By default none do.
 
         Raises:
-            IllegalAction: a player's answer is not legal (unless the runner is forgiving).
-            ValueError: a player's answer is no array of integers (likewise).
+            IllegalAction: A player's answer is not legal, and the runner is not forgiving.
+            ValueError: A player's answer is not an array of integers, and the runner is not forgiving.
         """
         ended: list[Rows] = []
         steps = 0
@@ -119,8 +117,7 @@ class Runner:
             rows = rows[:waiting]
             if over:
                 ended.append(self._over[:over].copy())
-                if self.watcher is not None:
-                    self.watcher.after_end(ended[-1])
+                self.watcher.after_end(ended[-1])
             if waiting:
                 rows = self._choose(rows)
             steps += 1
@@ -130,14 +127,13 @@ class Runner:
                 ended = []
 
     def choose(self, rows: Rows) -> None:
-        """Ask the players who are to move in these rows, and write what they choose into ``matches.actions``."""
+        """Ask the players who are to move in these rows, and write their choices into ``matches.actions``."""
         self.who[rows] = self.seating[rows, self.matches.to_move[rows]]
         self._choose(rows)
 
     def _choose(self, rows: Rows) -> Rows:
-        """Ask the players named in ``who``; return the rows that have an action to be carried out."""
-        if self.watcher is not None:
-            self.watcher.before_choice(rows, self.who)
+        """Ask the players in ``who``, and return the rows in which they have not failed."""
+        self.watcher.before_choice(rows, self.who)
         failed: list[Failure] = []
         for index, write in enumerate(self._writers):
             start = perf_counter()
@@ -152,20 +148,19 @@ class Runner:
             self.failures += sorted(failed, key=lambda failure: failure.row)
             lost = np.array([failure.row for failure in failed], np.int64)
             rows = rows[~np.isin(rows, lost)]
-            if self.watcher is not None:
-                self.watcher.after_failure(lost)
-        if self.watcher is not None and len(rows):
+            self.watcher.after_failure(lost)
+        if len(rows):
             self.watcher.after_choice(rows, self.who)
         return rows
 
     def _ask(self, mine: Rows, index: int) -> list[Failure]:
-        """Write one player's answer; return what went wrong, if the runner forgives it."""
+        """Write the answer of one player, and return its failures if the runner is forgiving."""
         matches, player = self.matches, self.players[index]
         if self.forgiving:
-            reasons = self._write_forgiving(mine, player)
+            reasons = self._ask_forgivingly(mine, player)
         else:
             reasons = {}
-            matches.actions[mine] = check_answer(player.act(self._decisions(mine)), len(mine), player)
+            matches.actions[mine] = check_answer(player.act(Decisions(matches, mine, self.salt)), len(mine), player)
         illegal = mine[~matches.is_legal(matches.actions[mine], mine)]
         if not len(illegal):
             return []
@@ -178,39 +173,27 @@ class Runner:
             matches.actions[row] = NO_ACTION
         return failures
 
-    def _write_forgiving(self, mine: Rows, player: Player) -> dict[int, str]:
-        """Write a player's answer where it is one; return for every row without an answer the reason."""
+    def _ask_forgivingly(self, mine: Rows, player: Player, *, alone: bool = False) -> dict[int, str]:
+        """Write the answer of one player, and return the reasons in rows without one; ``alone`` means that there is one row."""
         try:
-            answers = np.asarray(player.act(self._decisions(mine)))
-            if answers.shape != mine.shape or answers.dtype.kind not in "iuf":
-                raise ValueError
-        except (Exception, SystemExit):  # a failure in one row is not to harm the others, so each is asked by itself
-            return self._write_row_by_row(mine, player)
-        return self._write_numbers(mine, answers)
-
-    def _write_row_by_row(self, mine: Rows, player: Player) -> dict[int, str]:
+            answers = np.asarray(player.act(Decisions(self.matches, mine, self.salt)))
+        except (Exception, SystemExit) as error:
+            reason = " ".join(f"raised {type(error).__name__}: {error}".split())
+        else:
+            if answers.shape == mine.shape and answers.dtype.kind in "iuf":
+                return self._write_numbers(mine, answers)
+            reason = f"answered {answers.dtype} of shape {answers.shape}, not one integer"
+        if alone:
+            self.matches.actions[mine] = NO_ACTION
+            return {int(mine[0]): reason}
         reasons: dict[int, str] = {}
-        for row in mine.tolist():
-            only = np.array([row])
-            try:
-                answers = np.asarray(player.act(self._decisions(only)))
-            except (Exception, SystemExit) as error:
-                self.matches.actions[row] = NO_ACTION
-                reasons[row] = " ".join(f"raised {type(error).__name__}: {error}".split())
-                continue
-            if answers.shape != (1,) or answers.dtype.kind not in "iuf":
-                self.matches.actions[row] = NO_ACTION
-                reasons[row] = f"answered {answers.dtype} of shape {answers.shape}, not one integer"
-            else:
-                reasons |= self._write_numbers(only, answers)
+        for row in mine.tolist():  # a failure in one row must not affect the others, so the player is asked for each of them
+            reasons |= self._ask_forgivingly(np.array([row]), player, alone=True)
         return reasons
 
     def _write_numbers(self, mine: Rows, answers: NDArray[np.generic]) -> dict[int, str]:
-        """Write numbers as actions. Whole floats count as integers, since one NaN turns all numbers beside it into floats."""
+        """Write numbers as actions. Whole floats count as integers, since one NaN makes floats of all numbers in an array."""
         numbers = answers.astype(np.float64)
         whole = (np.abs(numbers) < 2**31) & (numbers == np.round(numbers))
         self.matches.actions[mine] = np.where(whole, numbers, NO_ACTION).astype(np.int64)
         return {int(mine[i]): f"answered {answers[i]}, no action" for i in np.flatnonzero(~whole)}
-
-    def _decisions(self, rows: Rows) -> Decisions:
-        return Decisions(self.matches, rows, self.salt)

@@ -1,4 +1,4 @@
-"""Players by name: ``ev``, ``risk(.2)``, ``my_module:MyPlayer(3)``, ``runs/best.safetensors``."""
+"""Players by spec: ``ev``, ``risk(.2)``, ``my_module:MyPlayer(3)``, ``runs/best.safetensors``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.
 
 
 class Registration(NamedTuple):
-    """What a registered name stands for: a ``module:factory``, and what it does in words."""
+    """What a registered name stands for: ``module:factory``, and what the player does in words."""
 
     target: str
     meaning: str
@@ -32,21 +32,21 @@ def register_player(game: str, name: str, target: str, meaning: str = "") -> Non
     """Give a player of a game a name.
 
     Args:
-        game: the game's name.
-        name: the name by which specs can ask for the player.
-        target: ``module:factory``, imported when the player is asked for.
-        meaning: what the player does, in words.
+        game: The name of the game.
+        name: The name of the player in specs.
+        target: ``module:factory``, which is imported when the player is asked for.
+        meaning: What the player does, in words.
     """
     _registered[game, name] = Registration(target, meaning)
 
 
 def registered_players(game: str) -> dict[str, str]:
-    """Return the names that :func:`register_player` has given to players of a game, and what they do."""
+    """Return the names that :func:`register_player` gave to players of a game, and what these do."""
     return {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
 
 
 def split_specs(text: str) -> list[str]:
-    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` holds three."""
+    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` contains three."""
     specs, depth, start = [], 0, 0
     for i, character in enumerate(text):
         depth += (character in "([{") - (character in ")]}")
@@ -60,22 +60,18 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
     """Return the player that a spec stands for.
 
     Args:
-        spec: ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]`` (the factory returns a player or a
-            function ``decisions -> actions``; the working directory is searched last), or a path that ends in
-            ``.safetensors``. A player or such a function may be given itself.
-        game: the game that it is to play.
-        options: the options that it is to play with.
+        spec: ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]``, or a path that ends in
+            ``.safetensors``. The factory returns a player or a function ``decisions -> actions``, and its module may be in the
+            working directory. Instead of a spec, a player or such a function may be given.
+        game: The game that the player is to play.
+        options: The options that the player is to play with.
 
     Raises:
-        ValueError: names what is wrong, and what is allowed.
+        ValueError: The message says what is wrong and what is allowed.
     """
     if not isinstance(spec, str):
-        if isinstance(spec, Player):
-            player: Player = spec
-        elif callable(spec):
-            player = Function(spec, getattr(spec, "__name__", repr(spec)))
-        else:
-            raise ValueError(f"player {spec!r}: expected is a spec, a player with act(decisions), or a function")
+        problem = f"player {spec!r}: a spec, a player with act(decisions) or a function is expected"
+        player = _make_player(spec, getattr(spec, "__name__", repr(spec)), problem)
     elif spec.endswith(".safetensors"):
         player = load_player(spec)
     else:
@@ -90,18 +86,22 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
 
 
 def resolve_policy(spec: str, game: Game) -> BuiltIn:
-    """Return the built-in player that a spec stands for; raise ``ValueError``, which names those there are, for any other."""
+    """Return the built-in player that a spec stands for.
+
+    Raises:
+        ValueError: The spec stands for another player. The message lists the built-in ones.
+    """
     name, arguments, keywords = _parse(spec, game)
     if ":" in name or spec.endswith(".safetensors"):
-        raise ValueError(f"policy = {spec!r}: expected is a built-in player of {game.name}")
+        raise ValueError(f"policy = {spec!r}: a built-in player of {game.name} is expected")
     return _make_built_in(spec, name, game, arguments, keywords)
 
 
 def _parse(spec: str, game: Game) -> tuple[str, list[Any], dict[str, Any]]:
-    """Split a spec into its name (or what the name is registered for), its arguments and its keywords."""
+    """Return the name in a spec (or its target if it is registered), the arguments and the keywords."""
     match = _SPEC.fullmatch(game.aliases.get(spec, spec).strip())
     if match is None:
-        raise ValueError(f"player {spec!r}: expected is name(…), module:factory(…) or a path to a .safetensors file")
+        raise ValueError(f"player {spec!r}: name(…), module:factory(…) or a path to a .safetensors file is expected")
     arguments, keywords = _parse_literals(spec, match["arguments"] or "")
     registration = _registered.get((game.name, match["name"]))
     return registration.target if registration else match["name"], arguments, keywords
@@ -114,7 +114,7 @@ def _parse_literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
             raise ValueError
         return [ast.literal_eval(a) for a in call.args], {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
     except (SyntaxError, ValueError):
-        raise ValueError(f"player {spec!r}: ({text}) is no list of literals like (3, .5, name='x')") from None
+        raise ValueError(f"player {spec!r}: ({text}) is not a list of literals like (3, .5, name='x')") from None
 
 
 def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> BuiltIn:
@@ -125,7 +125,7 @@ def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywo
     names = list(policy.defaults)
     if len(arguments) > len(names):
         raise ValueError(
-            f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), {len(arguments)} are given"
+            f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), but {len(arguments)} are given"
         )
     values = dict(policy.defaults) | dict(zip(names, arguments, strict=False))
     for key, value in keywords.items():
@@ -136,7 +136,7 @@ def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywo
         values[key] = value
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ValueError(f"player {spec!r}: {key} = {value!r} is no finite number")
+            raise ValueError(f"player {spec!r}: {key} = {value!r} is not a finite number")
     return BuiltIn(policy, np.array(list(values.values()), np.float64), spec)
 
 
@@ -148,7 +148,7 @@ def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str
         factory = getattr(importlib.import_module(module_name), factory_name)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"player {spec!r}: {error}") from error
-    except (Exception, SystemExit) as error:  # whatever a module does when it is imported
+    except (Exception, SystemExit) as error:  # the code of the module may raise anything
         raise ValueError(f"player {spec!r}: importing {module_name} raised {type(error).__name__}: {error}") from error
     finally:
         sys.path.remove(here)
@@ -156,10 +156,14 @@ def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str
         made = factory(*arguments, **keywords)
     except (Exception, SystemExit) as error:
         raise ValueError(f"player {spec!r}: {name} raised {type(error).__name__}: {error}") from error
-    if isinstance(made, Player):
-        return made
-    if callable(made):
-        return Function(made, spec)
-    raise ValueError(
-        f"player {spec!r}: {name} made a {type(made).__name__}; expected is a player with act(decisions), or a function"
-    )
+    problem = f"player {spec!r}: {name} returned {type(made).__name__}; a player with act(decisions) or a function is expected"
+    return _make_player(made, spec, problem)
+
+
+def _make_player(value: object, name: str, problem: str) -> Player:
+    """Return a player or a function as a player; anything else is a ``ValueError`` with the text ``problem``."""
+    if isinstance(value, Player):
+        return value
+    if callable(value):
+        return Function(value, name)
+    raise ValueError(problem)

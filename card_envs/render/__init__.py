@@ -1,4 +1,4 @@
-"""Pictures of a table (the extra ``render``): SVG text and pixels, from the plain data of ``Game.picture``."""
+"""Pictures of a table as SVG or pixels, from the plain data of ``Game.picture``. They need the extra ``render``."""
 
 from card_envs.render.svg import to_rgb, to_svg
 

@@ -1,7 +1,7 @@
 """Bust risk in Flip 7: exact odds, optimal stopping, frontiers, the race to 200, and the price of a decision.
 
-What is exact is one solo round. Solo means that Swap, Steal, Discard and being given cards are left out (:data:`CAVEAT`).
-:func:`play_real_round` plays the same strategies at the real table, with intervals.
+The exact figures are those of one solo round. Solo means that Swap, Steal, Discard and being given cards are left out
+(:data:`CAVEAT`). :func:`play_real_round` plays the same strategies at the real table and gives intervals.
 """
 
 from card_envs.risk.advisor import Advisor

@@ -1,4 +1,4 @@
-"""The advisor: somebody types in the cards of a table as they fall, and the odds and the solver say what to do."""
+"""An advisor for a table at which somebody types in the cards as they fall: odds, and whether to draw or to stay."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Advisor:
     """A table that somebody else deals, and advice for the player in seat 0.
 
     Attributes:
-        players: How many sit at the table, 2 … 12.
+        players: The number of players, 2 … 12.
         target: The points that end the match.
         lines: The cards in the lines of the seats, by name.
         status: ``"active"``, ``"stayed"`` or ``"busted"``, by seat.
@@ -55,10 +55,10 @@ class Advisor:
         self.totals = self.totals or [0] * self.players
 
     def tell(self, text: str) -> None:
-        """Take in what has happened at the table, one line as :data:`HELP` explains it.
+        """Take note of what has happened at the table, told in one line as :data:`HELP` explains.
 
         Raises:
-            ValueError: The line is not understood, or it cannot have happened; then nothing has changed.
+            ValueError: The line cannot be understood, or what it tells cannot have happened.
         """
         word, *rest = text.replace(",", " ").split()
         if word == "shuffle":
@@ -107,11 +107,11 @@ class Advisor:
         self.lines[seat], self.discard, self.status[seat] = line, discard, status
 
     def _list_drawn(self) -> list[str]:
-        """All cards that are out of the deck."""
+        """Return all cards that are out of the deck."""
         return [*self.discard, *(card for line in self.lines for card in line)]
 
     def _check_deck(self, names: list[str]) -> None:
-        """Check that the deck can still have held these cards."""
+        """Raise ``ValueError`` unless the deck can still have held these cards."""
         parse_position([], [*self._list_drawn(), *names])
 
     def _parse_names(self, words: Sequence[str]) -> list[str]:
@@ -134,7 +134,7 @@ class Advisor:
         return points
 
     def position(self, seat: int) -> Position:
-        """The position of a seat that has not busted."""
+        """Return the position of a seat that has not busted."""
         own = parse_position(self.lines[seat])
         deck, discard = list(COPIES), [0] * len(COPIES)
         for card in parse_cards(self._list_drawn()):
@@ -144,7 +144,7 @@ class Advisor:
         return Position(own.line, tuple(deck), tuple(discard), half=own.half, minus=own.minus)
 
     def advise(self) -> dict[str, Any]:
-        """What everybody risks and, for seat 0, what drawing and staying are worth, as JSON-able values."""
+        """Return what everybody risks and, for seat 0, what drawing and staying are worth, as JSON-able values."""
         seats = []
         for seat in range(self.players):
             facts: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Results on disk, in the user's cache folder: what takes seconds is computed once.
+"""Results on disk, in the user's cache folder, so that what takes seconds is computed once.
 
 ``CARD_ENVS_CACHE`` names another folder. The name of a file holds the model and a hash of its deck and of :data:`VERSION`.
 Files are written atomically. A result that cannot be read is computed again, and one that cannot be written is not kept.
@@ -21,18 +21,14 @@ from card_envs.players.network import write_atomically
 VERSION = 2  # of the solver: raise it when its results or the names of their arrays change
 
 
-def find_folder() -> Path:
-    """Where results are kept."""
-    return Path(os.environ.get("CARD_ENVS_CACHE") or user_cache_dir("card-envs")) / "risk"
-
-
 def name_file(name: str, *about: object) -> Path:
-    """The file of the result ``name``, which depends on ``about``."""
-    return find_folder() / f"{name}-{sha256(repr((VERSION, *about)).encode()).hexdigest()[:12]}.npz"
+    """Return the file of the result ``name``, which depends on ``about``."""
+    folder = Path(os.environ.get("CARD_ENVS_CACHE") or user_cache_dir("card-envs")) / "risk"
+    return folder / f"{name}-{sha256(repr((VERSION, *about)).encode()).hexdigest()[:12]}.npz"
 
 
 def load(path: Path) -> dict[str, NDArray[np.float64]] | None:
-    """The arrays of a file by their names; ``None`` if there is no file, or none that can be read."""
+    """Return the arrays of a file by their names; ``None`` if there is no such file or it cannot be read."""
     try:
         with np.load(path, allow_pickle=False) as arrays:
             return {name: arrays[name] for name in arrays.files}
@@ -41,11 +37,11 @@ def load(path: Path) -> dict[str, NDArray[np.float64]] | None:
 
 
 def save(path: Path, **arrays: NDArray[np.float64]) -> None:
-    """Keep the arrays by their names; where nothing can be written, do nothing."""
+    """Write the arrays by their names. If that is impossible, do nothing."""
     data = io.BytesIO()
     np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, data.getvalue())
     except OSError:
-        pass  # a read-only home: the result is computed again next time
+        pass  # the home is read-only, so the result is computed again next time

@@ -3,7 +3,7 @@
 *Mean and bust*: for each price λ of a bust, the play that maximises E[X] - λ P(bust) lies on the concave frontier, and its
 value bounds every other play: E[X] <= V(λ) + λ P(bust). *Mean and CVaR*: CVaR_α = max over η of η - E[(η - X)⁺]/α (Rockafellar
 and Uryasev 2000). Since a round pays only once, when it ends, one dynamic program with that payoff is enough for each whole η;
-the mean is added to it with a weight. *Reach*: g(x) = 1[x >= t].
+a weighted mean is added to the payoff. *Reach*: g(x) = 1[x >= t].
 """
 
 from __future__ import annotations
@@ -14,10 +14,18 @@ import numpy as np
 
 from card_envs.risk.kernel import OFFSET
 from card_envs.risk.model import Position
-from card_envs.risk.solve import POINTS, Distribution, Progress, evaluate, optimal, reach_payoff, solve_position
+from card_envs.risk.solve import (
+    POINTS,
+    Distribution,
+    Progress,
+    evaluate,
+    ignore_progress,
+    optimal,
+    reach_payoff,
+    solve_position,
+)
 
-MOST_PRICE = 400.0  # points; at this price of a bust nobody risks one
-PRICES = (0.0, *np.geomspace(0.5, MOST_PRICE, 39).tolist())
+PRICES = (0.0, *np.geomspace(0.5, 400.0, 39).tolist())  # in points; at the last one no bust is worth risking
 WEIGHTS = tuple(np.linspace(0.0, 1.0, 21).tolist())
 ETAS = range(0, 41)
 
@@ -28,7 +36,7 @@ class Point:
 
     Attributes:
         price: The price of a bust in points, at least 0; or the weight on CVaR, 0 … 1.
-        distribution: That of the score of this play.
+        distribution: The distribution of the score under this play.
         value: What this play maximises: the mean less the price of its busts, or the weighted sum of mean and CVaR.
     """
 
@@ -47,13 +55,15 @@ class Point:
         return self.distribution.bust
 
 
-def trace_bust_frontier(position: Position, prices: tuple[float, ...] = PRICES, progress: Progress = None) -> list[Point]:
-    """The exact frontier of the mean against P(bust), from the highest mean on.
+def trace_bust_frontier(
+    position: Position, prices: tuple[float, ...] = PRICES, progress: Progress = ignore_progress
+) -> list[Point]:
+    """Compute the exact frontier of the mean against P(bust), from the highest mean on.
 
     Args:
-        position: Where the round goes on.
+        position: The position from which the round is played.
         prices: The prices λ of a bust, in points, each at least 0.
-        progress: Called with the part that is done, 0 … 1.
+        progress: Called with the part of the work that is done, 0 … 1.
 
     Returns:
         One point for each price.
@@ -67,27 +77,26 @@ def trace_bust_frontier(position: Position, prices: tuple[float, ...] = PRICES, 
             raise ValueError(f"price of a bust = {price!r}: allowed is a number from 0")
         solution = solve_position(position, POINTS, -price)
         points.append(Point(price, evaluate(position, optimal(), solution=solution), solution.value))
-        if progress is not None:
-            progress(number / len(prices))
+        progress(number / len(prices))
     return points
 
 
 def bound_mean(points: list[Point], bust: float) -> float:
-    """The highest mean that any play with this P(bust) can have: the lowest of the frontier's supporting lines there."""
+    """Return the highest mean that any play with this P(bust) can have: the lowest supporting line of the frontier there."""
     return min(point.value + point.price * bust for point in points)
 
 
 def trace_cvar_frontier(
-    position: Position, alpha: float = 0.5, weights: tuple[float, ...] = WEIGHTS, progress: Progress = None
+    position: Position, alpha: float = 0.5, weights: tuple[float, ...] = WEIGHTS, progress: Progress = ignore_progress
 ) -> list[Point]:
-    """The frontier of the mean against CVaR_alpha: for each weight w the play that maximises (1 - w) E[X] + w CVaR_alpha.
+    """Compute the frontier of the mean against CVaR_alpha: for each weight w, the best play by (1 - w) E[X] + w CVaR_alpha.
 
     Args:
-        position: Where the round goes on.
+        position: The position from which the round is played.
         alpha: The part of the rounds that counts as the worst, above 0 and up to 1. CVaR_alpha, their mean score, is 0 for any
             play with P(bust) >= alpha.
         weights: The weights w, each 0 … 1.
-        progress: Called with the part that is done, 0 … 1.
+        progress: Called with the part of the work that is done, 0 … 1.
 
     Returns:
         One point for each weight.
@@ -99,16 +108,11 @@ def trace_cvar_frontier(
         raise ValueError(f"alpha = {alpha!r}: allowed is a number above 0, up to 1")
     points = []
     for number, weight in enumerate(weights, 1):
-        best = None
-        for eta in ETAS:
-            payoff = (1.0 - weight) * POINTS + weight * (eta - np.maximum(eta - POINTS, 0.0) / alpha)
-            solution = solve_position(position, payoff)
-            if best is None or solution.value > best.value:
-                best = solution
-        assert best is not None
+        tails = [eta - np.maximum(eta - POINTS, 0.0) / alpha for eta in ETAS]
+        solutions = (solve_position(position, (1.0 - weight) * POINTS + weight * tail) for tail in tails)
+        best = max(solutions, key=lambda solution: solution.value)
         points.append(Point(weight, evaluate(position, optimal(), solution=best), best.value))
-        if progress is not None:
-            progress(number / len(weights))
+        progress(number / len(weights))
     return points
 
 
@@ -129,13 +133,15 @@ class Reach:
     bust: float
 
 
-def tabulate_reach(position: Position, targets: range | list[int] = range(1, 101), progress: Progress = None) -> list[Reach]:
-    """The best chance to score a target or more, exactly: what one needs to know in the last round ("I need 34").
+def tabulate_reach(
+    position: Position, targets: range | list[int] = range(1, 101), progress: Progress = ignore_progress
+) -> list[Reach]:
+    """Compute the exact best chance to score a target or more, which is what counts in the last round ("I need 34").
 
     Args:
-        position: Where the round goes on.
+        position: The position from which the round is played.
         targets: The points that are needed, each 0 … 127.
-        progress: Called with the part that is done, 0 … 1.
+        progress: Called with the part of the work that is done, 0 … 1.
 
     Returns:
         One row for each target.
@@ -150,6 +156,5 @@ def tabulate_reach(position: Position, targets: range | list[int] = range(1, 101
         solution = solve_position(position, reach_payoff(target))
         played = evaluate(position, optimal(), solution=solution)
         rows.append(Reach(target, solution.value, played.mean, played.bust))
-        if progress is not None:
-            progress(number / len(targets))
+        progress(number / len(targets))
     return rows

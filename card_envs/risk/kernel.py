@@ -1,16 +1,16 @@
 """The loops of the solver: optimal stopping of one solo round, backward for values and forward for distributions.
 
-They are functions that numba can compile; whoever runs one compiles it by :func:`compile_kernel`.
+They are functions that numba can compile; modules that run one compile it with :func:`compile_kernel`.
 
 The *free* kinds of a line are the number cards that can still come to it without a double, at most 15. A state is the set
 ``c`` of the free cards that have come: its line is the first line joined by ``c``, its deck the first deck without ``c``. A
 superset is a greater number, so that in descending order every state comes after its successors.
 
-Unlucky 7, of which there is one, throws the line away and so begins another problem of the same form, with the line
-``{unlucky7}`` and the deck as it is then. Its value is ``wipe[c & wide]``: either one for each state (``wide = -1``) or a
-single one for all of them (``wide = 0``).
+There is one Unlucky 7. It wipes the line and so begins another problem of the same form, with the line ``{unlucky7}`` and the
+deck as it is then. The value of that problem is ``wipe[c & wide]``: one value for each state (``wide = -1``) or a single one
+for all of them (``wide = 0``).
 
-When the number cards of the deck are all drawn, those of the discard pile follow, wiped cards among them.
+When all number cards of the deck have been drawn, those of the discard pile follow, including the wiped ones.
 """
 
 from collections.abc import Callable
@@ -36,7 +36,7 @@ from card_envs.games.flip7.lines import (
 from card_envs.games.flip7.state import FIRST_MODIFIER, UNLUCKY_7, ZERO
 
 NUMBER_KINDS = FIRST_MODIFIER  # 0 … 13, lucky13, unlucky7
-FREE_KINDS = NUMBER_KINDS - 1  # at most: Unlucky 7 is never one of them
+FREE_KINDS = NUMBER_KINDS - 1  # the largest number of free kinds: Unlucky 7 is never one of them
 
 OFFSET = 32  # payoffs and histograms hold the score x at x + OFFSET
 SCORES = 160
@@ -45,10 +45,10 @@ OPTIMAL, TABLE, RISK, ONE_STEP = range(4)  # how a forward pass decides
 
 
 class Rules(NamedTuple):
-    """What a round is scored by; ints, because compiled loops want one type.
+    """What a round is scored by. All values are ints, because compiled loops need a single type.
 
     Attributes:
-        zero_rule: Whether Zero forbids to stay and scores 0 without a Flip 7.
+        zero_rule: Whether a line with Zero must draw, and scores 0 without a Flip 7.
         pair_counts_twice, brutal: The options of the game.
         half, minus: The modifiers in the line; ``minus`` in points.
     """
@@ -61,9 +61,10 @@ class Rules(NamedTuple):
 
 
 def compile_kernel(function: Callable[..., Any]) -> Any:
-    """Compile a function at its first call and keep it on disk, where that can be written. It lets other threads run.
+    """Compile a function at its first call, so that it lets other threads run, and cache it on disk if that is possible.
 
-    numba does not notice when a function of another module changes that is compiled into this one; a hash in its name does.
+    numba does not notice if a function of another module that is compiled into this one changes. A hash of the code in the
+    function's name makes sure that it is compiled anew.
     """
     function.__qualname__ += f".{hash_code((function,))}"
     try:
@@ -74,10 +75,11 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
 
 @register_jitable
 def find_free_kinds(line, deck, discard):
-    """``(free, kinds, counts, sums)``: how many kinds are free, and which.
+    """``(free, kinds, counts, sums)``: the number of free kinds, which they are, and how many cards there are.
 
-    Row 0 of ``counts`` and ``sums`` is about the deck as it lies, row 1 about the deck with the discard pile. ``counts[stage,
-    i]`` are the cards of the free kind ``i``; ``sums[stage]`` the cards that bust the line, the number cards, and Unlucky 7.
+    Row 0 of ``counts`` and ``sums`` is about the deck as it lies, row 1 about the deck with the discard pile.
+    ``counts[stage, i]`` is the number of cards of the free kind ``i``. ``sums[stage]`` are the numbers of cards that bust the
+    line, of number cards, and of Unlucky 7.
     """
     kinds = np.empty(NUMBER_KINDS, np.int64)
     counts = np.empty((2, NUMBER_KINDS))
@@ -116,7 +118,7 @@ def join_cards(line, kinds, free, c):
 
 @register_jitable
 def must_draw(line, flips, rules):
-    """F31: whether Zero forbids to stay, and makes the score 0 if one stays all the same."""
+    """F31: whether Zero forbids staying, and makes the score 0 if the round ends."""
     return rules.zero_rule == 1 and has_card(line, ZERO) == 1 and not flips
 
 
@@ -132,7 +134,7 @@ def solve_backward(line, deck, discard, rules, payoff, busted, wipe, wide, value
     """The optimal values of all states, ``values[c]``, and those of drawing there, ``draws[c]``; both as long as 2**free.
 
     V(S) = g(x(S)) with seven cards, else max{g(x(S)), [bust·g(0) + Σ r_v V(S + v)] / T}; with Zero there is no choice.
-    ``payoff`` is g by score + OFFSET, ``busted`` that of a bust. Returns how many kinds are free.
+    ``payoff`` is g by score + OFFSET, and ``busted`` the payoff of a bust.
     """
     free, kinds, counts, sums = find_free_kinds(line, deck, discard)
     held = count_set(line)
@@ -166,7 +168,6 @@ def solve_backward(line, deck, discard, rules, payoff, busted, wipe, wide, value
         draw = (bust * busted + gain) / left
         draws[c] = draw
         values[c] = draw if must_draw(here, False, rules) or draw > stay else stay
-    return free
 
 
 @register_jitable
@@ -177,7 +178,7 @@ def without_modifiers(rules):
 
 @register_jitable
 def wipe_decks(line, deck, discard, kinds, free, c, stage, next_deck, next_discard):
-    """Fill the decks as they are once Unlucky 7 has come to the state ``c``: its line and ``c`` are wiped."""
+    """Fill the decks as they are once Unlucky 7 has come to the state ``c`` and wiped its line."""
     for kind in range(NUMBER_KINDS):
         wiped = has_card(line, kind)
         next_deck[kind] = deck[kind] + (discard[kind] if stage else 0)
@@ -191,7 +192,7 @@ def wipe_decks(line, deck, discard, kinds, free, c, stage, next_deck, next_disca
 
 @register_jitable
 def solve_wiped(line, deck, discard, rules, payoff, busted, first, step, wipe):
-    """Fill ``wipe[c]`` for every ``step``-th state from ``first``: the value of the line ``{unlucky7}`` after it."""
+    """Fill ``wipe[c]`` for every ``step``-th state from ``first`` with the value of the line ``{unlucky7}`` after it."""
     free, kinds, _, sums = find_free_kinds(line, deck, discard)
     next_deck = np.empty(NUMBER_KINDS, np.int64)
     next_discard = np.empty(NUMBER_KINDS, np.int64)
@@ -210,7 +211,7 @@ def solve_wiped(line, deck, discard, rules, payoff, busted, first, step, wipe):
 
 @register_jitable
 def sum_one_step(line, kinds, counts, unlucky, free, c, rules):
-    """The points that one more card brings and then no more, summed over the cards of the deck."""
+    """The score after one more card, summed over the cards of the deck that do not bust the line."""
     points = unlucky * float(get_value(UNLUCKY_7))
     for i in range(free):
         if c >> i & 1 == 0:
@@ -221,12 +222,13 @@ def sum_one_step(line, kinds, counts, unlucky, free, c, rules):
 
 @register_jitable
 def play_forward(line, deck, discard, rules, weight, mode, threshold, table, values, draws, reach, away, out):
-    """Add the exact distribution of the round score under a rule to ``out``; ``away[c]`` is where Unlucky 7 comes.
+    """Add the exact distribution of the round score under a rule to ``out``.
 
-    ``mode`` says how to decide: OPTIMAL by ``values`` and ``draws``, TABLE stays where ``table[line]``, RISK where
-    P(bust | number card) >= ``threshold``, ONE_STEP unless one more card is worth it on average. ``out[:SCORES]`` are
-    probabilities by score + OFFSET, busts among them; ``out[SCORES]`` is P(bust), ``out[SCORES + 1]`` P(flip 7). ``reach``
-    is scratch of 2**free; everything begins with probability ``weight``.
+    ``mode`` says how to decide: OPTIMAL by ``values`` and ``draws``; TABLE stays if ``table[line]``; RISK stays if
+    P(bust | number card) >= ``threshold``; ONE_STEP stays unless one more card is worth it on average. ``out[:SCORES]`` are the
+    probabilities by score + OFFSET, busts included; ``out[SCORES]`` is P(bust), and ``out[SCORES + 1]`` P(flip 7). ``away[c]``
+    is filled with the probability that Unlucky 7 comes to the state ``c``. ``reach`` is scratch space for 2**free values.
+    Everything is multiplied by the probability ``weight`` of the first state.
     """
     free, kinds, counts, sums = find_free_kinds(line, deck, discard)
     for c in range(1 << free):
@@ -275,7 +277,7 @@ def play_forward(line, deck, discard, rules, weight, mode, threshold, table, val
 
 @register_jitable
 def play_wiped(line, deck, discard, rules, away, mode, threshold, table, payoff, busted, first, step, out):
-    """Go on, for every ``step``-th state from ``first``, where Unlucky 7 has come with probability ``away[c]``."""
+    """Play on where Unlucky 7 has come with probability ``away[c]``, for every ``step``-th state from ``first``."""
     free, kinds, _, sums = find_free_kinds(line, deck, discard)
     next_deck = np.empty(NUMBER_KINDS, np.int64)
     next_discard = np.empty(NUMBER_KINDS, np.int64)
@@ -306,7 +308,7 @@ def read_rules(rules, n):
 
 @register_jitable
 def compare_choices(lines, decks, discards, rules, payoffs, wiped, stay, draw):
-    """Fill ``stay[n]`` and ``draw[n]``, the payoffs expected of either, for row after row."""
+    """Fill ``stay[n]`` and ``draw[n]`` with the expected payoffs of staying and of drawing in each row."""
     values = np.zeros(1 << FREE_KINDS)
     draws = np.zeros(1 << FREE_KINDS)
     wipe = np.zeros(1)
@@ -323,7 +325,7 @@ def compare_choices(lines, decks, discards, rules, payoffs, wiped, stay, draw):
 
 @register_jitable
 def find_sure_draws(lines, decks, discards, rules, sure):
-    """Fill ``sure[n]``: whether one more card alone brings more points than to stay, so that drawing is best."""
+    """Fill ``sure[n]`` with whether one more card alone brings more points than staying, so that drawing is best."""
     for n in range(len(lines)):
         line = lines[n]
         rule = read_rules(rules, n)
@@ -331,15 +333,15 @@ def find_sure_draws(lines, decks, discards, rules, sure):
         stage = 1 if sums[0, 1] <= 0.0 else 0
         now = score_round(line, False, rule)
         one_step = sum_one_step(line, kinds, counts[stage], sums[stage, 2], free, 0, rule)
-        # in Brutal a Zero that comes may cost points, which one step does not see
+        # with the option "brutal" a Zero that comes may cost points, which one step does not see
         sure[n] = not rule.brutal and one_step > sums[stage, 1] * now
 
 
 @register_jitable
 def measure_luck(lines, decks, rules, cards, payoff, wiped, luck):
-    """Fill ``luck[n]``: V once ``cards[n]`` has come to the line, less its mean over the deck.
+    """Fill ``luck[n]`` with V once ``cards[n]`` has come to the line, less the mean of V over the deck.
 
-    ``decks`` count all kinds of cards, [rows, 27]: a card that is no number leaves V as it is.
+    ``decks`` has all kinds of cards, [rows, 27]. A card that is not a number leaves V as it is.
     """
     values = np.zeros(1 << FREE_KINDS)
     draws = np.zeros(1 << FREE_KINDS)

@@ -1,12 +1,13 @@
 """What decisions cost: the points, or the win probability, that each choice between drawing and staying gives away.
 
-The loss of a choice is max(Q(draw), Q(stay)) - Q(what was chosen), both by the solo solver on the deck as it lies. Swap, Steal,
+The loss of a choice is max(Q(draw), Q(stay)) - Q(what was chosen), by the solo solver on the deck as it lies. Swap, Steal,
 Discard and being given cards are left out of Q, so that it cannot judge a choice made to deny an opponent something. In a solo
 round E[X_π] = V*(∅) - E[Σ losses]: the losses say the same as the points, with a fraction of their variance.
 
 In the game of several players the values cannot be exact, but they can still take luck out of a mean. For each card drawn on a
-turn, V after it less the expectation of that over the deck has the mean 0, whatever V is, so that subtracting it leaves the
-mean unchanged (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling 2018). ``simulate.play_real_round`` does that.
+turn, the value V after it less the expectation of V over the deck has the mean 0, whatever V is. Subtracting this difference
+therefore leaves the mean unchanged (AIVAT: Burch, Schmid, Moravčík, Morrill and Bowling 2018), which
+``simulate.play_real_round`` does.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class Decision:
         number: The number of the decision in the match, from 1.
         deal: The round in which it was made, from 1.
         seat: The seat that made it.
-        line: The cards in its line.
+        line: The names of the cards in its line.
         action: What was chosen, ``"draw"`` or ``"stay"``.
-        draw, stay: What either was worth, in points or win probability.
+        draw, stay: What drawing and staying were worth, in points or win probability.
     """
 
     number: int
@@ -61,17 +62,17 @@ class Decision:
         return max(self.draw, self.stay) - (self.draw if self.action == "draw" else self.stay)
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         return vars(self) | {"line": list(self.line), "loss": self.loss}
 
 
 def build_payoffs(view: View, unit: str, race: Race | None = None) -> Array:
-    """What a score is worth at each table of a view, float64 [n, 160], the score x at ``x + 32``.
+    """Return what the score x is worth at each table of a view, at ``x + 32``, float64 [n, 160].
 
     Args:
         view: The tables.
-        unit: ``"points"``, or ``"win"``: the probability of winning the race of two against the best opponent.
-        race: That of the model ``"plain"`` to the target 200, if it is at hand.
+        unit: ``"points"``, or ``"win"`` for the probability of winning the race of two against the best opponent.
+        race: The race of the model ``"plain"`` to 200, if it has been solved already.
 
     Raises:
         ValueError: The unit is unknown.
@@ -87,13 +88,13 @@ def build_payoffs(view: View, unit: str, race: Race | None = None) -> Array:
 
 @dataclass(frozen=True)
 class Choices:
-    """Choices between drawing and staying that are about to be made in n rows of many matches.
+    """Choices between drawing and staying that are about to be carried out in n rows of many matches.
 
     Attributes:
-        rows: Those rows, int64 [n].
-        view: What their movers see.
+        rows: The rows, int64 [n].
+        view: What the seats to move observe.
         drew: Whether drawing was chosen, bool [n].
-        draw, stay: What either is worth, float64 [n].
+        draw, stay: What drawing and staying are worth, float64 [n].
     """
 
     rows: NDArray[np.int64]
@@ -104,18 +105,18 @@ class Choices:
 
     @property
     def loss(self) -> Array:
-        """What the choices give away, float64 [n], at least 0."""
+        """The value that each choice gives away, float64 [n], at least 0."""
         return compute_loss(self.draw, self.stay, self.drew)
 
 
 def compute_loss(draw: Array, stay: Array, drew: NDArray[np.bool_]) -> Array:
-    """The value of the better choice less that of the one that was made, float64 [n]."""
+    """Return the value of the better choice less that of the one that was made, float64 [n]."""
     lost: Array = np.maximum(draw, stay) - np.where(drew, draw, stay)
     return lost
 
 
 def find_choices(matches: Matches, rows: NDArray[np.int64], unit: str = "points", race: Race | None = None) -> Choices | None:
-    """The choices among the decisions of these rows, whose actions are laid ready; ``None`` if there are none."""
+    """Return the choices among the actions that are about to be carried out in these rows; ``None`` if there are none."""
     rows = _select_choosing(matches, rows)
     if not len(rows):
         return None
@@ -125,13 +126,13 @@ def find_choices(matches: Matches, rows: NDArray[np.int64], unit: str = "points"
 
 
 def _select_choosing(matches: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Those of the rows in which there is a choice between drawing and staying."""
+    """Return those of the rows in which there is a choice between drawing and staying."""
     choosing: NDArray[np.int64] = rows[matches.mask[rows, ACTION_STAY] == 1]
     return choosing
 
 
 def measure_millionths(matches: Matches, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """What the actions that are about to be played in these rows give away, in millionths of a point, int64 [n]."""
+    """Measure what the actions about to be carried out in these rows give away, in millionths of a point, int64 [n]."""
     lost = np.zeros(matches.size, np.int64)
     asked = _select_choosing(matches, rows)
     if len(asked):
@@ -155,14 +156,14 @@ APPRAISER = Appraiser(
 
 
 def review(record: Mapping[str, Any] | Table, unit: str = "points") -> list[Decision]:
-    """Every choice between drawing and staying in a match, in order.
+    """Return every choice between drawing and staying in a match, in order.
 
     Args:
-        record: The record of a match (``Table.record()``), or the table that played it from its start.
-        unit: ``"points"`` of the round, or ``"win"``: the probability of winning the race of two against the best opponent.
+        record: The record of a match (``Table.record()``), or the table at which it was played from its start.
+        unit: ``"points"`` of the round, or ``"win"`` for the probability of winning the race of two against the best opponent.
 
     Raises:
-        ValueError: The match is one of another game than Flip 7, the record is wrong, or the unit is unknown.
+        ValueError: The match is not one of Flip 7, the record is wrong, or the unit is unknown.
     """
     played = record if isinstance(record, Table) else card_envs.replay(record)
     check_game(played)

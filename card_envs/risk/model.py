@@ -1,6 +1,6 @@
-"""What a solo round is played with: positions, typed in or built, and the decks of the three models.
+"""What a solo round is played with: positions, which can be typed in, and the decks of the three models.
 
-Solo means that Swap, Steal, Discard and being given cards are left out: :data:`CAVEAT` says so wherever a figure is printed.
+Solo means that Swap, Steal, Discard and being given cards are left out, as :data:`CAVEAT` says wherever a figure is printed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from card_envs.engine.game import unknown
 from card_envs.games.flip7.lines import FLIP_SEVEN, count_line, has_card, is_double, is_flip_seven, sum_minus
@@ -26,13 +25,13 @@ class Position:
 
     Attributes:
         line: The number cards in the line as a set, bit ``card`` of an int.
-        deck: How many cards of each kind are in the deck: the 16 kinds of number cards, or all 27 kinds.
-        discard: The same of the discard pile, whose cards follow when the deck has been drawn out.
+        deck: The number of cards of each kind in the deck, for the 16 kinds of number cards or for all 27 kinds.
+        discard: The same for the discard pile, whose cards follow when the deck is empty.
         half: Whether ``/2`` lies in the line.
         minus: The points that the minus cards in the line take away, at least 0.
-        zero_rule: Whether Zero in the line forbids to stay, and scores 0 unless seven cards come.
-        pair_counts_twice: The game's option: two 13s are two of the seven cards.
-        brutal: The game's option: a round may score less than 0.
+        zero_rule: Whether a line with Zero must draw, and scores 0 unless it has seven cards.
+        pair_counts_twice: The game's option that two 13s are two of the seven cards.
+        brutal: The game's option that a round may score less than 0.
     """
 
     line: int
@@ -46,23 +45,8 @@ class Position:
 
     @property
     def rules(self) -> Rules:
-        """What the round is scored by, as the kernel wants it."""
+        """What the kernel scores the round by."""
         return Rules(int(self.zero_rule), int(self.pair_counts_twice), int(self.half), self.minus, int(self.brutal))
-
-    @property
-    def numbers(self) -> NDArray[np.int64]:
-        """The number cards in the deck by kind, int64 [16]."""
-        return np.array(self.deck[:NUMBER_KINDS], np.int64)
-
-    @property
-    def discarded(self) -> NDArray[np.int64]:
-        """The number cards in the discard pile by kind, int64 [16]."""
-        return np.array(self.discard[:NUMBER_KINDS], np.int64)
-
-    @property
-    def cards(self) -> int:
-        """How many of the seven cards of a Flip 7 the line has."""
-        return int(count_line(self.line, self.pair_counts_twice))
 
     @property
     def flips(self) -> bool:
@@ -71,7 +55,7 @@ class Position:
 
     @property
     def must_draw(self) -> bool:
-        """Whether Zero forbids to stay."""
+        """Whether Zero forbids staying."""
         return bool(must_draw(self.line, self.flips, self.rules))
 
     @property
@@ -81,7 +65,10 @@ class Position:
 
     @property
     def states(self) -> int:
-        """How many states the solo round has from here: the sets of cards that can have come, by those that Unlucky 7 wiped."""
+        """The number of states of the solo round from here on.
+
+        A state is the set of cards that have come, together with the set of those that Unlucky 7 has wiped, if it has come.
+        """
         numbers = [kind for kind in range(NUMBER_KINDS) if self.deck[kind] and kind != UNLUCKY_7]
         kinds = [kind for kind in numbers if not has_card(self.line, kind)]
         open_cards = FLIP_SEVEN - self.line.bit_count()
@@ -104,14 +91,12 @@ class Model:
     """A deck of number cards, and the rules for its special ones.
 
     Attributes:
-        name: What ``--model`` calls it.
-        meaning: What it is, in words.
-        deck: How many cards there are of each of the 16 kinds of number cards.
-        zero_rule: Whether Zero forbids to stay, and scores 0 without a Flip 7.
+        name: The name of the model, as ``--model`` takes it.
+        deck: The number of cards of each of the 16 kinds of number cards.
+        zero_rule: Whether a line with Zero must draw, and scores 0 without a Flip 7.
     """
 
     name: str
-    meaning: str
     deck: tuple[int, ...]
     zero_rule: bool
 
@@ -124,18 +109,21 @@ class Model:
 MODELS = {
     model.name: model
     for model in (
-        Model("base", "base Flip 7: 79 number cards 0 … 12, n copies of n, one 0", (1, *range(1, 13), 0, 0, 0), False),
-        Model("plain", "the 92 number cards 0 … 13 of Vengeance without their special rules", (1, *range(1, 14), 0, 0), False),
-        Model("special", "Vengeance with Zero, Unlucky 7 and Lucky 13 exact", COPIES[:NUMBER_KINDS], True),
+        # base Flip 7: 79 number cards 0 … 12, n copies of n and one 0
+        Model("base", (1, *range(1, 13), 0, 0, 0), False),
+        # the 92 number cards 0 … 13 of Vengeance without their special rules
+        Model("plain", (1, *range(1, 14), 0, 0), False),
+        # Vengeance with Zero, Unlucky 7 and Lucky 13
+        Model("special", COPIES[:NUMBER_KINDS], True),
     )
 }
 
 
 def load_model(name: str) -> Model:
-    """The model of this name.
+    """Return the model of this name.
 
     Raises:
-        ValueError: There is no such model; the error names those that there are.
+        ValueError: There is no such model; the message names those that exist.
     """
     if name not in MODELS:
         raise unknown("model", name, MODELS)
@@ -143,7 +131,7 @@ def load_model(name: str) -> Model:
 
 
 def name_cards(line: int) -> list[str]:
-    """The names of the cards in a set, in the order of the kinds."""
+    """Return the names of the cards in a set, in the order of the kinds."""
     return [CARDS[card] for card in range(LINE_KINDS) if has_card(line, card)]
 
 
@@ -151,7 +139,7 @@ def name_cards(line: int) -> list[str]:
 
 
 def parse_cards(text: str | Sequence[str]) -> list[int]:
-    """Cards by their names.
+    """Parse the names of cards.
 
     Args:
         text: The names, in one string separated by blanks or commas, or as a list; ``12:3`` stands for three 12s.
@@ -160,7 +148,7 @@ def parse_cards(text: str | Sequence[str]) -> list[int]:
         The kinds of the cards, 0 … 26, in the order given.
 
     Raises:
-        ValueError: A card or a count is wrong; the error names it.
+        ValueError: A card or a count is wrong; the message names it.
     """
     cards = []
     for word in text.replace(",", " ").split() if isinstance(text, str) else text:
@@ -176,12 +164,12 @@ def parse_cards(text: str | Sequence[str]) -> list[int]:
 def parse_position(
     line: str | Sequence[str], gone: str | Sequence[str] = (), *, counts: Sequence[int] | None = None
 ) -> Position:
-    """A position that somebody types in, with the rules of the real game.
+    """Parse a position that somebody types in, with the rules of the real game.
 
     Args:
         line: The cards of the line, as :func:`parse_cards` reads them.
-        gone: Cards that are out of the deck besides: other lines, the discard pile.
-        counts: How many cards of each of the 27 kinds are in the deck, in the order of ``CARDS``, instead of ``gone``.
+        gone: Other cards that are out of the deck, such as those in other lines and the discard pile.
+        counts: The number of cards of each of the 27 kinds in the deck, in the order of ``CARDS``, instead of ``gone``.
 
     Raises:
         ValueError: A card is unknown, more are named than the deck holds, the rules do not allow the line, or a count is wrong.
@@ -207,10 +195,10 @@ def parse_position(
 
 
 def check_counts(counts: Sequence[int], held: Sequence[int] = ()) -> None:
-    """Check that these can be the numbers of cards in a deck by kind, beside the cards that are held.
+    """Check that a deck can hold so many cards of each kind while the cards ``held`` are out of it.
 
     Raises:
-        ValueError: There are not 27 counts, or one of them is no number of cards that the deck can have.
+        ValueError: There are not 27 counts, or the deck cannot hold one of these numbers of cards.
     """
     if len(counts) != KINDS:
         raise ValueError(f"{len(counts)} counts are given; expected is one for each of the {KINDS} kinds of cards")
@@ -221,7 +209,7 @@ def check_counts(counts: Sequence[int], held: Sequence[int] = ()) -> None:
 
 
 def find_line_error(cards: Sequence[int]) -> str | None:
-    """Why these cards cannot lie in a line that has not busted; ``None`` if they can."""
+    """Return why these cards cannot lie in a line that has not busted; ``None`` if they can."""
     held = 0
     for card in cards:
         if card >= FIRST_ACTION:

@@ -1,4 +1,4 @@
-"""What the next cards do to a line: exact odds, from the composition of the deck."""
+"""What the next cards do to a line: exact odds from the composition of the deck."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Draws:
     """A line after forced draws (Flip Four: 4, Just One More: 1). Cards of all kinds count; actions and modifiers wait.
 
     Attributes:
-        draws: How many cards are drawn; a bust or a Flip 7 ends the drawing.
+        draws: The number of cards that are drawn unless a bust or a Flip 7 ends the drawing.
         bust: The probability of a bust among them.
         flip7: The probability of a Flip 7 among them.
-        score: The expected score of the line then, 0 for a bust and with the 15 for a Flip 7.
+        score: The expected score of the line afterwards, which is 0 for a bust and includes the 15 for a Flip 7.
         gain: ``score`` less what the line scores now.
     """
 
@@ -44,8 +44,8 @@ class Odds:
         flip7: The probability that the next card is the seventh.
         score: What the line scores now.
         draws: What 1, 2, … forced draws do.
-        numbers: How many number cards there are where the next card is drawn from.
-        cards: How many cards of all kinds there are.
+        numbers: The number of number cards in the pile that the next card is drawn from.
+        cards: The number of cards of all kinds in that pile.
     """
 
     bust: float
@@ -57,7 +57,7 @@ class Odds:
     cards: int
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         return {
             "score": self.score, "bust": self.bust, "bust_number": self.bust_number, "flip7": self.flip7,
             "numbers": self.numbers, "cards": self.cards,
@@ -66,7 +66,7 @@ class Odds:
 
 
 def draw_number(position: Position, card: int) -> Position | None:
-    """The position once the number ``card`` has come from the deck; ``None`` if it busts the line."""
+    """Return the position once the number ``card`` has come from the deck; ``None`` if it busts the line."""
     line = add_card(position.line, card)
     if line == BUST:
         return None
@@ -79,11 +79,11 @@ def draw_number(position: Position, card: int) -> Position | None:
 
 
 def compute_odds(position: Position, draws: int = 4) -> Odds:
-    """The odds of a line, by recursion over all lines that the next cards can make of it.
+    """Compute the odds of a line by following all lines that the next cards can make of it.
 
     Args:
-        position: The line, and the cards that are still to come.
-        draws: How many forced draws to look at, 1 … 7.
+        position: The line and the cards that are still to come.
+        draws: The largest number of forced draws to consider, 1 … 7.
 
     Raises:
         ValueError: ``draws`` is out of its range.
@@ -95,7 +95,7 @@ def compute_odds(position: Position, draws: int = 4) -> Odds:
     if position.flips or cards == 0:
         return Odds(0.0, 0.0, 0.0, score, (), numbers, cards)
     after = []
-    ended = [0.0, 0.0, 0.0]  # the chance of a bust, that of a Flip 7, and the points of the latter
+    ended = [0.0, 0.0, 0.0]  # the chances of a bust and of a Flip 7, and the points of the latter times their chance
     open_lines: dict[Position, float] = {position: 1.0}
     for k in range(1, draws + 1):
         open_lines = _draw_another(open_lines, ended)
@@ -106,14 +106,14 @@ def compute_odds(position: Position, draws: int = 4) -> Odds:
 
 
 def _refill(position: Position) -> Position:
-    """F7: when the deck is empty, the discard pile becomes the deck."""
+    """Make the discard pile the deck if the deck is empty (F7)."""
     if sum(position.deck):
         return position
     return replace(position, deck=position.discard, discard=(0,) * len(position.discard))
 
 
 def _draw_another(open_lines: dict[Position, float], ended: list[float]) -> dict[Position, float]:
-    """Draw one more card for every line that is still in; add to ``ended`` what ends by it."""
+    """Draw one more card for every open line, and add the lines that this ends to ``ended``."""
     following: dict[Position, float] = defaultdict(float)
     for line, p in open_lines.items():
         position = _refill(line)
@@ -139,7 +139,7 @@ def _draw_another(open_lines: dict[Position, float], ended: list[float]) -> dict
 
 
 def _remove_other(position: Position) -> Position:
-    """The position without one card that is no number; which one does not matter to a line."""
+    """Return the position without one card that is not a number; which one it is does not matter to a line."""
     others = list(position.deck[NUMBER_KINDS:])
     others[next(i for i, n in enumerate(others) if n)] -= 1
     return replace(position, deck=(*position.deck[:NUMBER_KINDS], *others))

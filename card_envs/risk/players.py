@@ -16,20 +16,21 @@ from card_envs.risk.race import Race, shift_totals, solve_race
 from card_envs.risk.solve import POINTS
 from card_envs.risk.tables import View, value_choices
 
-FEW = 2  # with fewer number cards nobody stops, and looking ahead costs much
-FLOOR = 27.0  # of 20, 24, 27 and 30 the one that won most against one `ev` on the board list "tune"
+FEW = 2  # with fewer number cards drawing is always best, and the solver would take long
+FLOOR = 27.0  # among 20, 24, 27 and 30 it won most against one `ev` on the board list "tune"
 
 
 class Stopper:
-    """A player who draws or stays by :meth:`decide`, unless banking decides the match, and does all else like ``ev``."""
+    """A player who draws or stays by :meth:`decide`, unless staying decides the match, and does all else like ``ev``."""
 
+    name: str
     batch_invariant = True
 
     def __init__(self) -> None:
         self.other: Player = resolve(GAME.default_opponent, GAME)
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        """An action for each decision, int64 [n]."""
+        """Return an action for each decision, int64 [n]."""
         actions = self.other.act(decisions)
         view = View.read(decisions.observation, decisions.options)
         choice = view.turn & (decisions.action_mask[:, ACTION_STAY] == 1) & ~find_decided(view)
@@ -39,12 +40,15 @@ class Stopper:
         return actions
 
     def decide(self, view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Whether to stay at these tables, bool [len(rows)]."""
+        """Return whether to stay at these tables, bool [len(rows)]."""
         raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<player {self.name}>"
 
 
 def find_decided(view: View) -> NDArray[np.bool_]:
-    """Where banking now wins or loses the match and no opponent can change that by drawing on, bool [n]."""
+    """Return where staying now decides the match, whatever the opponents draw, bool [n]."""
     target = int(view.options["target"])
     standing = view.totals + view.scores
     others = standing[:, 1:]
@@ -59,6 +63,8 @@ def find_decided(view: View) -> NDArray[np.bool_]:
 class Exact(Stopper):
     """Maximises the expected points of the round, by the solver on the deck as it lies, with Zero, both 13s and modifiers."""
 
+    name = "exact"
+
     def decide(self, view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         stays = np.zeros(len(rows), np.bool_)
         many = np.flatnonzero(count_line(view.lines[rows, 0], True) >= FEW)
@@ -66,9 +72,6 @@ class Exact(Stopper):
             draw, stay = value_choices(view, rows[many], np.broadcast_to(POINTS, (len(many), len(POINTS))).copy())
             stays[many] = stay >= draw
         return stays
-
-    def __repr__(self) -> str:
-        return "<player exact>"
 
 
 class Racer(Stopper):
@@ -78,12 +81,15 @@ class Racer(Stopper):
     costs more there.
 
     Args:
-        floor: The points that T counts as at least.
+        floor: The least number of points that counts as the threshold.
+        live: Whether to maximise the win probability after this round instead, looking ahead on the deck as it lies.
     """
 
-    def __init__(self, floor: float = FLOOR) -> None:
+    def __init__(self, floor: float = FLOOR, live: bool = False) -> None:
         super().__init__()
         self.floor = floor
+        self.live = live
+        self.name = "racer(live=True)" if live else "racer"
 
     @cached_property
     def race(self) -> Race:
@@ -92,37 +98,12 @@ class Racer(Stopper):
 
     def decide(self, view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         mine, theirs = shift_totals(view.totals[rows], int(view.options["target"]))
-        threshold = np.maximum(self.race.thresholds[mine, theirs], self.floor)
-        stays: NDArray[np.bool_] = view.scores[rows, 0] >= threshold
-        return stays
-
-    def __repr__(self) -> str:
-        return "<player racer>"
-
-
-class LiveRacer(Racer):
-    """Maximises the win probability of the race after this round, looking ahead on the deck as it lies."""
-
-    def decide(self, view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        mine, theirs = shift_totals(view.totals[rows], int(view.options["target"]))
-        draw, stay = value_choices(view, rows, self.race.payoffs[mine, theirs])
+        if self.live:
+            draw, stay = value_choices(view, rows, self.race.payoffs[mine, theirs])
+        else:
+            draw, stay = np.maximum(self.race.thresholds[mine, theirs], self.floor), view.scores[rows, 0]
         stays: NDArray[np.bool_] = stay >= draw
         return stays
 
-    def __repr__(self) -> str:
-        return "<player racer(live=True)>"
 
-
-def exact() -> Player:
-    """The player ``exact``."""
-    return Exact()
-
-
-def racer(floor: float = FLOOR, live: bool = False) -> Player:
-    """The player ``racer``.
-
-    Args:
-        floor: The threshold of the race counts as this many points at least.
-        live: Look ahead on the table's own deck instead of using the thresholds.
-    """
-    return LiveRacer() if live else Racer(floor)
+exact, racer = Exact, Racer  # the names by which specs ask for them

@@ -1,10 +1,10 @@
 """The race to a target: how likely is each of two players to win, and what is a point worth at these totals?
 
 W(a, b) = max over my play of Σ_x P(x) Σ_y D(y) w(a + x, b + y). I have a points and the opponent has b; both play a round at
-the same time. Mine brings x and theirs y, by their distribution D, which is that of points-optimal play. Once somebody is at
-the target w is 1, ½ or 0, because the higher total wins and equal ones share the win; otherwise w is W. Within the round this
-is optimal stopping with the payoff g(x) = Σ_y D(y) w(a + x, b + y). Where both score nothing a cell depends on itself: g(0)
-contains D(0) · W(a, b), and W is found as a fixed point.
+the same time. My round brings x points and theirs y, with the distribution D of points-optimal play. Once somebody is at the
+target, w is 1, ½ or 0, because the higher total wins and equal ones share the win; otherwise w is W. Within the round this is
+optimal stopping with the payoff g(x) = Σ_y D(y) w(a + x, b + y). Both may score nothing, so a cell depends on itself: g(0)
+contains D(0) · W(a, b), and W is computed as a fixed point.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from card_envs.risk import cache, race_kernel
 from card_envs.risk.kernel import NUMBER_KINDS, OFFSET, SCORES, compile_kernel
 from card_envs.risk.model import Model, Position, load_model
 from card_envs.risk.race_kernel import CLOSE
-from card_envs.risk.solve import Array, Progress, evaluate, optimal, sum_at_least
+from card_envs.risk.solve import Array, Progress, evaluate, ignore_progress, optimal, sum_at_least
 
 TARGET = 200
 MOST = SCORES - OFFSET  # a round scores 0 … MOST - 1
@@ -36,7 +36,7 @@ _pick_thresholds = compile_kernel(race_kernel.pick_thresholds)
 
 
 def build_final_table(target: int) -> Array:
-    """w where somebody is at the target, 0 where nobody is: float64 [target + 128, target + 128], by both totals."""
+    """Return w by both totals, with 0 where nobody is at the target: float64 [target + 128, target + 128]."""
     totals = np.arange(target + MOST)
     mine, theirs = totals[:, None], totals[None, :]
     over = (mine >= target) | (theirs >= target)
@@ -44,7 +44,7 @@ def build_final_table(target: int) -> Array:
 
 
 def build_round_graph(position: Position) -> tuple[NDArray[Any], ...]:
-    """The states of a round without special cards, as :func:`card_envs.risk.race_kernel.solve_round` takes them."""
+    """Return the states of a round without special cards, as :func:`card_envs.risk.race_kernel.solve_round` takes them."""
     deck = position.deck
     kinds = [kind for kind in range(NUMBER_KINDS) if deck[kind]]
     all_cards = sum(1 << kind for kind in kinds)
@@ -76,10 +76,10 @@ class Race:
         target: The points that end the match.
         wins: W, the probability that a win-optimal player wins against a points-optimal one, float64 [target, target].
         thresholds: T, int64 [target, target]: of all rules that stay at a sum of the number cards, the one that stays at T
-            wins most often, if it is followed for one round and win-optimal play goes on after it.
+            wins most often if it is followed for one round, before win-optimal play.
         threshold_wins: How often that rule wins, float64 [target, target].
-        opponent: D, the distribution of the round score of the opponent, from the score 0 on, float64.
-        seconds: The time that it took to compute.
+        opponent: D, the distribution of the opponent's round score from 0 on, float64.
+        seconds: The time that the computation took.
         cached: Whether the table was read from the disk.
     """
 
@@ -94,7 +94,7 @@ class Race:
 
     @cached_property
     def payoffs(self) -> Array:
-        """g, the chance to win from these totals after a round that scores x, at x + 32: float64 [target, target, 160]."""
+        """The chance g to win from these totals after a round that scores x, at x + 32: float64 [target, target, 160]."""
         table = build_final_table(self.target)
         table[: self.target, : self.target] = self.wins
         theirs = np.arange(self.target)[:, None] + np.arange(len(self.opponent))
@@ -111,17 +111,17 @@ def solve_race(
     target: int = TARGET,
     *,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Progress = ignore_progress,
     use_cache: bool = True,
 ) -> Race:
-    """The table of win probabilities of a model without special cards, from the cache where it has been computed before.
+    """Return the race of a model without special cards, from the cache if it has been solved before.
 
     Args:
-        model: What both players play, ``"base"`` or ``"plain"``.
+        model: The model that both players play, ``"base"`` or ``"plain"``.
         target: The points that end the match, 1 … 1000.
-        threads: How many share the cells of a level, all cores by default.
-        progress: Called with the part that is done, 0 … 1.
-        use_cache: Whether to read and to keep the result on disk.
+        threads: The number of threads, by default one for each core.
+        progress: Called with the part of the work that is done, 0 … 1.
+        use_cache: Whether to read the result from the disk and to keep it there.
 
     Raises:
         ValueError: The model is unknown or has special cards, or ``target`` is out of its range.
@@ -155,14 +155,14 @@ def solve_race(
 
 
 def shift_totals(totals: NDArray[np.int64], target: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Totals as the race to 200 knows them: what counts is how many points are missing.
+    """Convert totals to those of the race to 200, at which as many points are missing.
 
     Args:
-        totals: Those of all seats, own seat first, int64 [n, players].
+        totals: The totals of all seats, own seat first, int64 [n, players].
         target: The points that end these matches.
 
     Returns:
-        Mine and those of the best opponent, as if 200 points ended the match: int64 [n] each, 0 … 199.
+        The totals of the own seat and of the best opponent, as if 200 points ended the match: int64 [n] each, 0 … 199.
     """
     shifted = np.clip(totals + TARGET - target, 0, TARGET - 1)
     return shifted[:, 0], shifted[:, 1:].max(axis=1)
@@ -171,15 +171,14 @@ def shift_totals(totals: NDArray[np.int64], target: int) -> tuple[NDArray[np.int
 def _solve_levels(
     position: Position, target: int, opponent: Array, graph: tuple[NDArray[Any], ...], threads: int, progress: Progress
 ) -> tuple[Array, NDArray[np.int64], Array]:
-    """``(wins, thresholds, threshold_wins)``, level by level: the cells of a level have one sum of both totals."""
+    """Return ``(wins, thresholds, threshold_wins)``. The cells of a level have the same sum of both totals."""
     table = build_final_table(target)
     payoffs = np.zeros((target, target, len(opponent)))
-    common = target, opponent, table, payoffs, *graph
     with ThreadPoolExecutor(threads) as pool:
         for level in range(2 * (target - 1), -1, -1):
-            list(pool.map(partial(_solve_level, common, threads, level), range(threads)))
-            if progress is not None:
-                progress(1.0 - level / (2 * target))
+            solve_share = partial(_solve_cells, level, threads, target, opponent, table, payoffs, *graph)
+            list(pool.map(solve_share, range(threads)))
+            progress(1.0 - level / (2 * target))
     wins = table[:target, :target].copy()
     rules = np.stack([evaluate(position, sum_at_least(int(k))).probabilities[OFFSET:][: len(opponent)] for k in THRESHOLDS])
     best, top = np.zeros(target * target, np.int64), np.zeros(target * target)
@@ -187,21 +186,17 @@ def _solve_levels(
     return wins, THRESHOLDS[best].reshape(target, target), top.reshape(target, target)
 
 
-def _solve_level(common: tuple[Any, ...], step: int, level: int, begin: int) -> None:
-    _solve_cells(level, begin, step, *common)
-
-
 def expect_rounds(model: Model | str, target: int = TARGET) -> tuple[float, float]:
-    """The expected number of rounds that a player alone needs to reach a target.
+    """Compute the expected number of rounds that a player alone needs to reach a target.
 
-    N(a) = 1 + min Σ_x P(x) N(a + x). Where a round brings nothing, N(a) stands on both sides.
+    N(a) = 1 + min Σ_x P(x) N(a + x). A round may bring nothing, so N(a) is on both sides.
 
     Args:
-        model: What is played.
+        model: The model that is played, or its name.
         target: The points to be reached, at least 1.
 
     Returns:
-        What points-optimal play needs, and the fewest that any play needs.
+        The number of rounds that points-optimal play needs, and the fewest that any play needs.
 
     Raises:
         ValueError: The model is unknown.

@@ -3,12 +3,12 @@
 import numpy as np
 from numba.extending import register_jitable
 
-CLOSE = 1e-9  # a win probability that depends on itself is found to this accuracy
+CLOSE = 1e-9  # the accuracy of a win probability that depends on itself
 
 
 @register_jitable
 def fill_payoff(mine, theirs, table, opponent, payoff):
-    """g(x) = Σ_y D(y) w(mine + x, theirs + y) for x = 0 …, into ``payoff``; ``table`` is w, ``opponent`` D."""
+    """Fill ``payoff`` with g(x) = Σ_y D(y) w(mine + x, theirs + y) for x from 0 on; ``table`` is w and ``opponent`` is D."""
     for x in range(len(opponent)):
         value = 0.0
         for y in range(len(opponent)):
@@ -18,10 +18,11 @@ def fill_payoff(mine, theirs, table, opponent, payoff):
 
 @register_jitable
 def solve_round(payoff, scores, bust, first, successor, chance, values):
-    """The value of a round with the payoff g: states in descending order, ``successor[first[s]:first[s + 1]]`` follow s.
+    """Return the value of a round with the payoff g. States are in descending order; those that follow s are
+    ``successor[first[s]:first[s + 1]]``.
 
-    ``bust[s]`` is 1 with seven cards: nothing follows. Backward induction as in ``kernel.solve_backward``, with a bound that
-    spares most states their sum: drawing is worth no more than the highest payoff where it does not bust.
+    ``bust[s]`` is 1 with seven cards, since nothing follows them. This is the backward induction of ``kernel.solve_backward``
+    with a bound that makes most sums unnecessary: unless it busts, drawing is worth no more than the highest payoff.
     """
     highest = payoff.max()
     zero = payoff[0]
@@ -38,10 +39,10 @@ def solve_round(payoff, scores, bust, first, successor, chance, values):
 
 
 @register_jitable
-def solve_cells(level, begin, step, target, opponent, table, payoffs, scores, bust, first, successor, chance):
-    """Solve every ``step``-th cell (a, b) with a + b = ``level``, which needs the cells of greater sums only.
+def solve_cells(level, step, target, opponent, table, payoffs, scores, bust, first, successor, chance, begin):
+    """Solve every ``step``-th cell (a, b) with a + b = ``level``, from number ``begin`` on. It depends on greater sums only.
 
-    ``payoffs[a, b]`` gets g and ``table[a, b]`` W.
+    ``payoffs[a, b]`` is filled with g and ``table[a, b]`` with W.
     """
     values = np.empty(len(scores))
     for mine in range(max(0, level - target + 1) + begin, min(level, target - 1) + 1, step):
@@ -62,7 +63,7 @@ def solve_cells(level, begin, step, target, opponent, table, payoffs, scores, bu
             if attempt == 0:
                 guess_before = guess
                 guess = value
-            else:  # the value is linear in the guess while the play stays the same: go to where they meet
+            else:  # as long as the play stays the same, the value is linear in the guess, so this is where they are equal
                 slope = (value - value_before) / (guess - guess_before)
                 guess_before = guess
                 guess += (value - guess) / (1.0 - slope)
@@ -72,7 +73,10 @@ def solve_cells(level, begin, step, target, opponent, table, payoffs, scores, bu
 
 @register_jitable
 def pick_thresholds(payoffs, rules, wins, best):
-    """For each row of payoffs the rule with the highest mean, and that mean; a row of ``rules`` is the distribution of one."""
+    """Fill ``best`` and ``wins`` with the rule of the highest mean, and that mean, for each row of payoffs.
+
+    A row of ``rules`` is the distribution of the score under one rule.
+    """
     for row in range(len(payoffs)):
         top = -1.0
         for rule in range(len(rules)):

@@ -1,4 +1,4 @@
-"""The same questions at the real table: rounds and matches with actions and modifiers, played on the engine, with intervals."""
+"""The same questions at the real table: rounds and matches with actions and modifiers, played by the engine, with intervals."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from card_envs.risk.race import solve_race
 from card_envs.risk.solve import POINTS
 from card_envs.risk.tables import build_rules, solve_wiped_round
 
-AT_ONCE = 4096  # matches
-WORST = 10  # decisions that are shown
-Z = 1.959964  # of a normal 95 % interval
+AT_ONCE = 4096  # matches that are played side by side
+WORST = 10  # decisions that are kept
+Z = 1.959964  # the half width of a 95 % interval of the standard normal distribution
 Watch = Callable[[Matches, NDArray[np.int64], NDArray[np.int64]], None]
 
 _measure_luck = compile_kernel(kernel.measure_luck)
@@ -40,7 +40,7 @@ class Rate:
     Attributes:
         mean: The share of the rounds, 0 … 1.
         low, high: The ends of the interval.
-        n: How many rounds there were.
+        n: The number of rounds.
     """
 
     mean: float
@@ -50,7 +50,7 @@ class Rate:
 
 
 def estimate_rate(count: int, n: int) -> Rate:
-    """The rate of ``count`` among ``n``, 0 <= count <= n, n >= 1, with its Wilson interval."""
+    """Return the rate of ``count`` among ``n``, 0 <= count <= n, n >= 1, with its Wilson interval."""
     p, z2 = count / n, Z * Z
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = Z * (p * (1 - p) / n + z2 / (4 * n * n)) ** 0.5 / (1 + z2 / n)
@@ -62,17 +62,17 @@ class RealRound:
     """The first round of a player at a real table, played many times.
 
     Attributes:
-        player, others: Who played.
-        players: How many sat at the table.
+        player, others: The player, and the player in each of the other seats.
+        players: The number of seats at the table.
         mean: The points of the round, with a 95 % interval by Student's t.
         adjusted: The same, with the luck of the cards drawn on the player's turns taken out; ``None`` if that was not asked
             for.
-        factor: The variance of the raw points divided by that of the adjusted ones.
+        factor: The variance of the raw points divided by that of the adjusted ones; ``None`` likewise.
         sd: The standard deviation of the points.
         bust: How often the player busted.
         flip7: How often the player flipped 7.
-        rounds: How many rounds were played.
-        seed: That of the deals.
+        rounds: The number of rounds.
+        seed: The seed of the deals.
     """
 
     player: str
@@ -88,7 +88,7 @@ class RealRound:
     seed: int
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         parts = {"mean": self.mean, "adjusted": self.adjusted, "bust": self.bust, "flip7": self.flip7}
         return vars(self) | {name: None if part is None else vars(part) for name, part in parts.items()}
 
@@ -108,11 +108,11 @@ def play_real_round(
     Args:
         player: The player whose round it is.
         others: The player in each of the other seats.
-        players: How many sit at the table, 2 … 12.
-        rounds: How many rounds to play, at least 2, each with a deal of its own.
-        seed: That of the deals, which are those of the board list ``"report"``.
-        adjust: Whether to take the luck of the player's draws out of the mean as well; that takes several times as long.
-        **options: Options of the game.
+        players: The number of seats at the table, 2 … 12.
+        rounds: The number of rounds, at least 2, each with its own deal.
+        seed: The seed of the deals, which are those of the board list ``"report"``.
+        adjust: Whether to take the luck of the player's draws out of the mean as well, which takes several times as long.
+        **options: The options of the game.
 
     Raises:
         ValueError: A player, a number or an option is wrong.
@@ -149,15 +149,15 @@ class Losses:
     """What a player's choices between drawing and staying gave away in many matches, by the solo solver.
 
     Attributes:
-        player, others: Who played.
-        players: How many sat at the table.
-        unit: ``"points"``, or ``"win"``: the probability of winning the race of two.
+        player, others: The player, and the player in each of the other seats.
+        players: The number of seats at the table.
+        unit: ``"points"``, or ``"win"`` for the probability of winning the race of two.
         mean: What a choice gave away on average.
-        per_round: What a round gave away, with an interval over the matches.
+        per_round: What the choices of a round gave away, with an interval over the matches.
         wrong: The share of the choices that gave something away, 0 … 1.
-        choices: How many choices there were.
-        matches: How many matches were played.
-        seed: That of the deals.
+        choices: The number of choices.
+        matches: The number of matches.
+        seed: The seed of the deals.
         worst: The ten choices that gave away most, the worst first.
     """
 
@@ -174,7 +174,7 @@ class Losses:
     worst: tuple[Decision, ...]
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         return vars(self) | {"per_round": vars(self.per_round), "worst": [decision.facts() for decision in self.worst]}
 
 
@@ -188,16 +188,16 @@ def measure_losses(
     unit: str = "points",
     **options: OptionValue,
 ) -> Losses:
-    """What a player's choices between drawing and staying give away in whole matches.
+    """Measure what a player's choices between drawing and staying give away in whole matches.
 
     Args:
-        player: The player whose choices are looked at.
+        player: The player whose choices are measured.
         others: The player in each of the other seats.
-        players: How many sit at the table, 2 … 12.
-        matches: How many matches to play, at least 2.
-        seed: That of the deals, which are those of the board list ``"report"``.
-        unit: ``"points"``, or ``"win"``: the probability of winning the race of two against the best opponent.
-        **options: Options of the game.
+        players: The number of seats at the table, 2 … 12.
+        matches: The number of matches, at least 2.
+        seed: The seed of the deals, which are those of the board list ``"report"``.
+        unit: ``"points"``, or ``"win"`` for the probability of winning the race of two against the best opponent.
+        **options: The options of the game.
 
     Raises:
         ValueError: A player, a number, the unit or an option is wrong.
@@ -240,7 +240,7 @@ def measure_losses(
 
 
 class _Play:
-    """``count`` matches: number m has the player in seat m modulo ``players``, and the others in the other seats."""
+    """``count`` matches. In match m the player has the seat m modulo ``players``, and the others have the other seats."""
 
     def __init__(
         self, player: str | Player, others: str | Player, players: int, count: int, seed: int, options: dict[str, OptionValue]
@@ -258,13 +258,13 @@ class _Play:
     def run(
         self, watch: Watch, first_round: bool, rounds: NDArray[np.float64] | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Play all of them.
+        """Play all matches.
 
         Args:
-            watch: Called with the matches, rows and the player's seats there before each of the player's choices on a turn is
+            watch: Called with the matches, rows and the player's seats there before the player's choices on a turn are
                 carried out.
             first_round: Whether to end each match after its first round.
-            rounds: Gets how many rounds each match had, float64 [count].
+            rounds: Filled with the number of rounds of each match, float64 [count].
 
         Returns:
             The player's score in the last round, int64 [count], and whether they busted or flipped 7 in it, bool [count] each.
@@ -293,8 +293,8 @@ class _Play:
 class _Turns(Watcher):
     """Shows ``watch`` the choices that the first player makes on their turns.
 
-    The flag that ends a match after its first round is set only while actions are carried out: otherwise the players would see
-    it and play as in a last round.
+    The flag that ends a match after its first round is set only while actions are carried out. Otherwise the players would see
+    it and play as if it were the last round.
     """
 
     def __init__(self, matches: Matches, watch: Watch, first_round: bool) -> None:

@@ -1,8 +1,8 @@
 """Optimal stopping of one solo round, and the exact distribution of its score under a strategy.
 
 V(S) = g(x(S)) with seven cards, else max{g(x(S)), [bust · g(0) + Σ_{v not in S} r_v V(S + v)] / T}: S is the line, r_v the
-number of cards of the kind v that are left, T that of all number cards that are left, x(S) the score of the round and g its
-payoff. With Zero in the line there is no choice. Cards that change nothing, actions and modifiers, cancel out of this.
+number of cards of the kind v that are left, bust that of the cards that bust the line, T that of all number cards, x(S) the
+score of the round and g its payoff. A line with Zero must draw. Actions and modifiers change nothing and cancel out of this.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from card_envs.risk.kernel import (
 from card_envs.risk.model import Model, Position, name_cards
 
 Array = NDArray[np.float64]
-Progress = Callable[[float], None] | None
-STATES = 1 << FREE_KINDS  # at most
+Progress = Callable[[float], None]
+STATES = 1 << FREE_KINDS  # the largest number of states
 LINES = np.arange(1 << NUMBER_KINDS)  # all sets of number cards
 PARTS = 64  # into which the threads divide a large solution
 
@@ -49,8 +49,12 @@ _play_forward = compile_kernel(kernel.play_forward)
 _play_wiped = compile_kernel(kernel.play_wiped)
 
 
+def ignore_progress(part: float) -> None:
+    """Do nothing with the part of the work that is done."""
+
+
 def reach_payoff(target: int) -> Array:
-    """The payoff 1 for a score of ``target`` or more, else 0, float64 [160]: its value is the best P(score >= target)."""
+    """Return the payoff that is 1 for a score of ``target`` or more, else 0, float64 [160]. Its value is P(score >= target)."""
     return (target <= POINTS).astype(np.float64)
 
 
@@ -62,7 +66,7 @@ class Distribution:
     """The exact distribution of a round's score.
 
     Attributes:
-        probabilities: That of the score x at ``x + 32``, float64 [160].
+        probabilities: The probability of the score x at ``x + 32``, float64 [160].
         bust: The probability that the round ends by a bust.
         flip7: The probability that it ends by a Flip 7.
     """
@@ -82,17 +86,17 @@ class Distribution:
         return float(np.sqrt(max(0.0, float(self.probabilities @ POINTS**2) - self.mean**2)))
 
     def quantile(self, q: float) -> int:
-        """The least score x with P(score <= x) >= q."""
+        """Return the least score x with P(score <= x) >= q."""
         return int(POINTS[np.searchsorted(np.cumsum(self.probabilities), q - 1e-12).clip(0, SCORES - 1)])
 
     def cvar(self, alpha: float) -> float:
-        """The mean of the worst ``alpha`` of the rounds, 0 < alpha <= 1 (Rockafellar and Uryasev 2000)."""
+        """Return the mean of the worst ``alpha`` of the rounds, 0 < alpha <= 1 (Rockafellar and Uryasev 2000)."""
         before = np.concatenate([[0.0], np.cumsum(self.probabilities)[:-1]])
         taken = np.clip(alpha - before, 0.0, self.probabilities)
         return float(taken @ POINTS / taken.sum())
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         quantiles = {f"q{round(100 * q)}": self.quantile(q) for q in (0.1, 0.25, 0.5, 0.75, 0.9)}
         tails = {f"cvar{round(100 * a)}": self.cvar(a) for a in (0.1, 0.5)}
         return {"mean": self.mean, "sd": self.sd, "bust": self.bust, "flip7": self.flip7, **quantiles, **tails}
@@ -103,13 +107,13 @@ class Distribution:
 
 @dataclass(frozen=True, eq=False)
 class Strategy:
-    """When to stay, by what the line and the deck say; the functions below make strategies.
+    """A rule that says when to stay, by the line and the deck. The functions below make strategies.
 
     Attributes:
-        name: What tables call it.
+        name: The name of the strategy in tables.
         mode: How the kernel decides.
-        threshold: P(bust | number card) from which on one stays.
-        table: Where one stays, by line, uint8 [65536].
+        threshold: The P(bust | number card) from which on the strategy stays.
+        table: Whether it stays with each line, uint8 [65536].
         payoff, busted: What an optimal strategy maximises, as for :func:`solve_position`.
     """
 
@@ -131,7 +135,7 @@ def sum_at_least(k: float) -> Strategy:
 
 
 def cards_at_least(k: float) -> Strategy:
-    """Stay with ``k`` number cards."""
+    """Stay with ``k`` or more number cards."""
     return _decide_by_line(f"count({k:g})", count_line(LINES, True) >= k)
 
 
@@ -141,7 +145,7 @@ def risk_at_least(p: float) -> Strategy:
 
 
 def one_step() -> Strategy:
-    """Draw iff one more card and then staying is worth more than staying, on average."""
+    """Draw if drawing one more card and then staying is worth more on average than staying at once."""
     return Strategy("one_step", ONE_STEP)
 
 
@@ -156,7 +160,7 @@ def optimal(payoff: Array | None = None, busted: float | None = None, name: str 
 
 
 def line_rule(stays: Callable[[Sequence[str]], bool], name: str = "rule") -> Strategy:
-    """Any rule that looks at the line only: ``stays`` tells from the names of its cards whether to stay."""
+    """Follow a rule that looks at the line only: ``stays`` tells from the names of its cards whether to stay."""
     return _decide_by_line(name, np.array([bool(stays(name_cards(line))) for line in range(len(LINES))]))
 
 
@@ -168,11 +172,11 @@ class Solution:
     """The optimal values from a position on, in the units of the payoff.
 
     Attributes:
-        position: Where the round goes on.
-        payoff, busted: What was maximised.
-        values: Those of playing on optimally, by the set of free cards that have come, float64 [32768].
-        draws: Those of drawing, likewise.
-        wipe: Those after Unlucky 7, likewise.
+        position: The position from which the round is played.
+        payoff, busted: What was maximised, as for :func:`solve_position`.
+        values: The values of playing on optimally, by the set of free cards that have come, float64 [32768].
+        draws: The values of drawing, likewise.
+        wipe: The values after Unlucky 7, likewise.
     """
 
     position: Position
@@ -184,17 +188,17 @@ class Solution:
 
     @property
     def value(self) -> float:
-        """What it is worth to play on optimally."""
+        """The value of playing on optimally."""
         return float(self.values[0])
 
     @property
     def draw(self) -> float:
-        """What it is worth to draw now."""
+        """The value of drawing now."""
         return float(self.draws[0])
 
     @property
     def stay(self) -> float | None:
-        """What it is worth to stay now; ``None`` where Zero forbids it."""
+        """The value of staying now; ``None`` if Zero forbids it."""
         return None if self.position.must_draw else float(self.payoff[self.position.score + OFFSET])
 
 
@@ -204,16 +208,16 @@ def solve_position(
     busted: float | None = None,
     *,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Progress = ignore_progress,
 ) -> Solution:
-    """The optimal values of a solo round from ``position`` on, exactly.
+    """Compute the exact optimal values of a solo round from ``position`` on.
 
     Args:
-        position: Where the round goes on.
-        payoff: What a score is worth, g, float64 [160], the score x at ``x + 32``: :data:`POINTS` by default.
-        busted: What a bust is worth, g(0) by default.
-        threads: How many share the work of Unlucky 7's states, all cores by default.
-        progress: Called with the part that is done, 0 … 1, as the work goes on.
+        position: The position from which the round is played.
+        payoff: The payoff g of the score x at ``x + 32``, float64 [160], by default :data:`POINTS`.
+        busted: The payoff of a bust, by default g(0).
+        threads: The number of threads that solve the states after Unlucky 7, by default one for each core.
+        progress: Called with the part of the work that is done, 0 … 1.
 
     Raises:
         ValueError: The payoff has another shape, or is not finite.
@@ -226,10 +230,10 @@ def solve_position(
     wipe = np.zeros(STATES)
     if deck[UNLUCKY_7] + discard[UNLUCKY_7]:
 
-        def part(number: int) -> None:
+        def solve_part(number: int) -> None:
             _solve_wiped(line, deck, discard, rules, payoff, busted, number, PARTS, wipe)
 
-        _share(part, threads, progress)
+        _share(solve_part, threads, progress)
     values, draws = np.zeros(STATES), np.zeros(STATES)
     _solve_backward(line, deck, discard, rules, payoff, busted, wipe, -1, values, draws)
     return Solution(position, payoff, busted, values, draws, wipe)
@@ -241,23 +245,26 @@ def evaluate(
     *,
     solution: Solution | None = None,
     threads: int | None = None,
-    progress: Progress = None,
+    progress: Progress = ignore_progress,
 ) -> Distribution:
-    """The exact distribution of the round's score from ``position`` on, played by ``strategy``.
+    """Compute the exact distribution of the round's score from ``position`` on, played by ``strategy``.
 
     Args:
-        position: Where the round goes on.
-        strategy: When to stay.
-        solution: That of an optimal strategy, if it is at hand.
+        position: The position from which the round is played.
+        strategy: The strategy that decides when to stay.
+        solution: The solution of an optimal strategy, if it has been computed already.
         threads, progress: As for :func:`solve_position`.
 
     Raises:
         ValueError: The payoff of an optimal strategy is wrong, as for :func:`solve_position`.
     """
     line, deck, discard, rules = _arguments(position)
+    begin = 0.0
     if strategy.mode == OPTIMAL and solution is None:
-        solution = solve_position(position, strategy.payoff, strategy.busted, threads=threads, progress=_halve(progress, 0.0))
-        progress = _halve(progress, 0.5)
+        begin = 0.5  # solving is about half of the work
+        solution = solve_position(
+            position, strategy.payoff, strategy.busted, threads=threads, progress=lambda part: progress(part / 2)
+        )
     values, draws = (solution.values, solution.draws) if solution else (np.zeros(1), np.zeros(1))
     payoff, busted = (solution.payoff, solution.busted) if solution else (POINTS, 0.0)
     table = np.zeros(1, np.uint8) if strategy.table is None else strategy.table
@@ -266,31 +273,26 @@ def evaluate(
     _play_forward(line, deck, discard, rules, 1.0, *how, values, draws, np.zeros(STATES), away, out[PARTS])
     if away.any():
 
-        def part(number: int) -> None:
+        def play_part(number: int) -> None:
             _play_wiped(line, deck, discard, rules, away, *how, payoff, busted, number, PARTS, out[number])
 
-        _share(part, threads, progress)
+        _share(play_part, threads, lambda part: progress(begin + (1.0 - begin) * part))
     total = out.sum(axis=0)
     return Distribution(total[:SCORES], float(total[SCORES]), float(total[SCORES + 1]))
 
 
 def _arguments(position: Position) -> tuple[int, NDArray[np.int64], NDArray[np.int64], Rules]:
-    """The first arguments of the kernel's loops."""
-    return position.line, position.numbers, position.discarded, position.rules
+    """Return the first arguments of the kernel's loops: the line, the number cards of both piles by kind, and the rules."""
+    deck, discard = (np.array(cards[:NUMBER_KINDS], np.int64) for cards in (position.deck, position.discard))
+    return position.line, deck, discard, position.rules
 
 
-def _halve(progress: Progress, start: float) -> Progress:
-    """The progress of the half of the work that begins at ``start``."""
-    return None if progress is None else lambda part: progress(start + part / 2)
-
-
-def _share(part: Callable[[int], None], threads: int | None, progress: Progress) -> None:
-    """Do all parts in several threads: compiled code lets the others run."""
-    part(0)  # compiles, once for all
+def _share(do_part: Callable[[int], None], threads: int | None, progress: Progress) -> None:
+    """Do all parts of the work in several threads, which compiled code allows to run at the same time."""
+    do_part(0)  # alone, so that the loop is compiled only once
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        for done, _ in enumerate(pool.map(part, range(1, PARTS)), 2):
-            if progress is not None:
-                progress(done / PARTS)
+        for done, _ in enumerate(pool.map(do_part, range(1, PARTS)), 2):
+            progress(done / PARTS)
 
 
 @dataclass(frozen=True)
@@ -299,9 +301,9 @@ class Solved:
 
     Attributes:
         model: The name of the model.
-        distribution: That of the score.
-        states: How many states the round has.
-        seconds: The time that it took to solve, compiling not included.
+        distribution: The distribution of the score.
+        states: The number of states of the round.
+        seconds: The time that it took to solve, without compiling.
         cached: Whether the result was read from the disk.
     """
 
@@ -312,20 +314,22 @@ class Solved:
     cached: bool
 
     def facts(self) -> dict[str, Any]:
-        """The figures as JSON-able values."""
+        """Return the figures as JSON-able values."""
         return {
             "model": self.model, **self.distribution.facts(), "states": self.states, "seconds": self.seconds,
             "cached": self.cached,
         }  # fmt: skip
 
 
-def solve_model(model: Model, *, threads: int | None = None, progress: Progress = None, use_cache: bool = True) -> Solved:
-    """The optimal solo round of a model, from the cache where it has been solved before.
+def solve_model(
+    model: Model, *, threads: int | None = None, progress: Progress = ignore_progress, use_cache: bool = True
+) -> Solved:
+    """Return the optimal solo round of a model, from the cache if it has been solved before.
 
     Args:
-        model: What is played.
+        model: The model that is played.
         threads, progress: As for :func:`solve_position`.
-        use_cache: Whether to read and to keep the result on disk.
+        use_cache: Whether to read the result from the disk and to keep it there.
     """
     path = cache.name_file(f"round-{model.name}", model)
     kept = cache.load(path) if use_cache else None

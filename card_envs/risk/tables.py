@@ -1,7 +1,7 @@
-"""Real tables as the solver sees them, many at a time: who has what, and whether drawing or staying is worth more.
+"""Many real tables as the solver sees them: who has what, and what drawing and staying are worth.
 
-The values are exact but for one thing: the rest of the round after Unlucky 7 is priced by its distribution from a full deck
-instead of being a problem of its own for every set of wiped cards. ``solve`` does that too, for one position at a time.
+The values are exact with one exception: the rest of the round after Unlucky 7 is valued by its distribution from a full deck,
+and not solved for every set of wiped cards. The module ``solve`` does solve it, for one position at a time.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _find_sure_draws = compile_kernel(kernel.find_sure_draws)
 
 @dataclass(frozen=True)
 class View:
-    """The public facts of ``n`` tables as one seat of each sees them, own seat first; from its observation alone.
+    """The public facts of ``n`` tables as one seat of each sees them in its observation, own seat first.
 
     Attributes:
-        lines: The cards of the live lines as sets, modifiers included, int64 [n, players].
+        lines: The cards in the lines as sets, modifiers included, int64 [n, players].
         deck: The cards in the deck by kind, int64 [n, 27].
         discard: The cards in the discard pile by kind, int64 [n, 27].
         totals: The points of the finished rounds, int64 [n, players].
         scores: What the lines score as they lie, int64 [n, players].
-        status: 0 active, 1 stayed, 2 busted, int64 [n, players].
-        turn: Whether it is to be decided between drawing and staying, bool [n].
+        status: Whether each seat is active (0), has stayed (1) or has busted (2), int64 [n, players].
+        turn: Whether the decision is one between drawing and staying, bool [n].
         options: The options of the game.
     """
 
@@ -53,7 +53,7 @@ class View:
 
     @classmethod
     def read(cls, observation: NDArray[np.float32], options: Mapping[str, OptionValue]) -> View:
-        """The view that observations, float32 [n, D], give of tables with these options."""
+        """Read observations, float32 [n, D], of tables with these options."""
         fields = _find_fields(tuple(options.items()))
 
         def unscale(name: str) -> NDArray[np.int64]:
@@ -73,7 +73,7 @@ class View:
         )
 
     def position(self, row: int, distance: int = 0) -> Position:
-        """The position of the seat ``distance`` places clockwise from the one that sees the table ``row``."""
+        """Return the position, in table ``row``, of the seat ``distance`` places clockwise from the one that observes it."""
         line = int(self.lines[row, distance])
         return Position(
             line=line & NUMBERS,
@@ -88,25 +88,21 @@ class View:
 
 @cache
 def _find_fields(options: tuple[tuple[str, OptionValue], ...]) -> Mapping[str, Field]:
-    """Where the fields of the observation lie. Kept, because players ask for it at every decision."""
+    """Return the fields of the observation. They are cached, because players need them at every decision."""
     return GAME.observation_fields(dict(options))
 
 
 def check_game(table: Table) -> None:
-    """Check that a table is one of Flip 7.
-
-    Raises:
-        ValueError: It is a table of another game.
-    """
+    """Raise ``ValueError`` if a table is not one of Flip 7."""
     if table.game.name != GAME.name:
         raise ValueError(f"bust risk is of {GAME.name}, not of {table.game.name}")
 
 
 def read_positions(table: Table) -> list[tuple[str, Position]]:
-    """The status and the position of every seat of a table, in the order of the seats.
+    """Return the status and the position of every seat of a table, in the order of the seats.
 
     Raises:
-        ValueError: The table is one of another game than Flip 7.
+        ValueError: The table is not one of Flip 7.
     """
     check_game(table)
     view = View.read(table.observation(0)[None], table.options)
@@ -115,7 +111,7 @@ def read_positions(table: Table) -> list[tuple[str, Position]]:
 
 @cache
 def solve_wiped_round() -> Array:
-    """The distribution of the round's score once Unlucky 7 has wiped a line, from a full deck: float64 [160]."""
+    """Return the distribution of the round's score once Unlucky 7 has wiped a line, from a full deck, float64 [160]."""
     deck = list(MODELS["special"].deck)
     deck[UNLUCKY_7] = 0
     return evaluate(Position(1 << UNLUCKY_7, tuple(deck)), optimal()).probabilities
@@ -124,16 +120,16 @@ def solve_wiped_round() -> Array:
 def value_choices(
     view: View, rows: NDArray[np.int64], payoffs: Array, seats: NDArray[np.int64] | int = 0
 ) -> tuple[Array, Array]:
-    """What drawing and what staying are worth at many tables.
+    """Compute the values of drawing and of staying at many tables.
 
     Args:
         view: The tables.
-        rows: Those to look at, int64 [n].
-        payoffs: What a score is worth there, float64 [n, 160], the score x at ``x + 32``.
-        seats: Whose line, in places clockwise from the seat that sees the table: int64 [n], or one for all.
+        rows: The rows of the view to consider, int64 [n].
+        payoffs: The payoff of the score x there at ``x + 32``, float64 [n, 160].
+        seats: Whose line it is, in places clockwise from the seat that observes the table: int64 [n], or one for all.
 
     Returns:
-        ``(draw, stay)``, float64 [n] each, in the units of ``payoffs``.
+        The values ``(draw, stay)``, float64 [n] each, in the units of ``payoffs``.
     """
     lines, decks, discards, rules = _build_problems(view, rows, seats)
     stay, draw = np.empty(len(rows)), np.empty(len(rows))
@@ -142,11 +138,13 @@ def value_choices(
 
 
 def find_sure_draws(view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Where one more card alone brings more points than staying, bool [n]: drawing is best there, and that is quickly found.
+    """Return where one more card alone brings more points than staying, bool [n].
+
+    Drawing is best there, and this is much quicker to compute than the values.
 
     Args:
         view: The tables.
-        rows: Those to look at, int64 [n].
+        rows: The rows of the view to consider, int64 [n].
     """
     sure = np.empty(len(rows), np.bool_)
     _find_sure_draws(*_build_problems(view, rows, 0), sure)
@@ -154,7 +152,7 @@ def find_sure_draws(view: View, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def build_rules(lines: NDArray[np.int64], pair_counts_twice: bool, brutal: bool) -> NDArray[np.int64]:
-    """The kernel's rules for many lines, int64 [n, 5]: its fields are those of ``kernel.Rules``."""
+    """Return the kernel's rules for many lines, int64 [n, 5], with the fields of ``kernel.Rules`` as columns."""
     rules = np.empty((len(lines), len(Rules._fields)), np.int64)
     rules[:] = Rules(1, int(pair_counts_twice), 0, 0, int(brutal))
     rules[:, Rules._fields.index("half")] = has_card(lines, HALF)
@@ -163,7 +161,7 @@ def build_rules(lines: NDArray[np.int64], pair_counts_twice: bool, brutal: bool)
 
 
 def _build_problems(view: View, rows: NDArray[np.int64], seats: NDArray[np.int64] | int) -> tuple[NDArray[np.int64], ...]:
-    """``(lines, decks, discards, rules)`` as the kernel takes them."""
+    """Return ``(lines, decks, discards, rules)`` as the kernel takes them."""
     lines = view.lines[rows, seats]
     rules = build_rules(lines, bool(view.options["pair_counts_twice"]), bool(view.options["brutal"]))
     decks, discards = (np.ascontiguousarray(cards[rows, :NUMBER_KINDS]) for cards in (view.deck, view.discard))

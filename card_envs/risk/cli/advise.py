@@ -24,9 +24,9 @@ def run_advisor(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """An advisor: type the cards as they fall; it says what you risk and what drawing and staying are worth.
+    """Type the cards of your table as they fall, and be told what you risk and what drawing and staying are worth.
 
-    `?` shows what can be typed. With --json or --csv an answer to each line, without prompts.
+    `?` shows what can be typed. With --json or --csv there is an answer to each line, without prompts.
     """
     advisor = Advisor(players, target)
     quiet = json or csv

@@ -1,4 +1,4 @@
-"""The commands that put strategies side by side: table, sweep, frontier."""
+"""The commands that compare strategies: table, sweep, frontier."""
 
 from __future__ import annotations
 
@@ -30,9 +30,11 @@ RULES: dict[str, tuple[Callable[[float], Strategy], Sequence[float], str]] = {
     "risk": (risk_at_least, [n / 100 for n in range(2, 62, 2)], "P(bust | number card) of"),
     "cards": (cards_at_least, range(1, 8), "number cards:"),
 }
-BUILT_IN = {"sum": "sum", "risk": "risk", "cards": "count"}  # the built-in players that follow these rules
+BUILT_IN = {"sum": "sum", "risk": "risk", "cards": "count"}  # the built-in player that follows each rule
 PLAYERS = {"sum(26)": "sum26", "risk(0.24)": "risk24", "count(3)": "count3", "optimal": "exact"}  # by strategy
-MorePlayers = Annotated[list[str] | None, typer.Option(metavar="SPEC", help="More players there; may be repeated.")]
+MorePlayers = Annotated[
+    list[str] | None, typer.Option(metavar="SPEC", help="Another player at the real table; may be repeated.")
+]
 
 
 def show_table(
@@ -45,10 +47,11 @@ def show_table(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Strategies side by side: the exact solo round, and the real table.
+    """Compare strategies in the exact solo round and at the real table.
 
-    With --real N the first round on the engine, actions and modifiers included, with 95 % intervals: Student's t for the mean,
-    Wilson for rates; `real_adjusted` has the luck of the player's draws taken out, which divides the variance by `factor`.
+    With --real N they also play the first round at a real table, actions and modifiers included. The 95 % intervals are
+    Student's t for the mean and Wilson's for rates; `real_adjusted` has the luck of the player's draws taken out, which divides
+    the variance by `factor`.
     """
     start = load_model(model).start
     strategies = [
@@ -85,9 +88,9 @@ def show_sweep(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Every threshold of a rule: stay at a sum, at a P(bust | number card), or with so many cards. Exact.
+    """Compute every threshold of a rule exactly: staying at a sum, at a P(bust | number card) or with so many cards.
 
-    With --real N beside it the player of the same rule in the first round at the real table, with 95 % intervals.
+    With --real N the player of the same rule also plays the first round at a real table, with 95 % intervals.
     """
     if by not in RULES:
         raise unknown("sweep", by, RULES)
@@ -117,7 +120,7 @@ def show_sweep(
 def show_frontier(
     model: ModelName = "plain",
     cvar: Annotated[
-        float | None, typer.Option(metavar="ALPHA", help="Against CVaR instead of P(bust).", show_default=False)
+        float | None, typer.Option(metavar="ALPHA", help="Use CVaR instead of P(bust).", show_default=False)
     ] = None,
     player: MorePlayers = None,
     players: Seats = 4,
@@ -129,17 +132,18 @@ def show_frontier(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The highest mean for each bust rate, or for each mean of the worst rounds: exact, with the rules beside it.
+    """Compute the highest mean for each bust rate, or for each mean of the worst rounds, and compare rules with it.
 
-    `below` is how much more the best play with the same P(bust) has on average. With --player, what these players get in the
-    first round at the real table.
+    `below` is how much more the best play with the same P(bust) scores on average. Each --player plays the first round at a
+    real table.
     """
     start = load_model(model).start
     with show_progress("solving") as progress:
-        if cvar is None:
-            points = trace_bust_frontier(start, progress=progress)
-        else:
-            points = trace_cvar_frontier(start, cvar, progress=progress)
+        points = (
+            trace_bust_frontier(start, progress=progress)
+            if cvar is None
+            else trace_cvar_frontier(start, cvar, progress=progress)
+        )
     plays = [(f"{'price' if cvar is None else 'weight'} {point.price:.4g}", point.distribution) for point in points]
     strategies = (one_step(), sum_at_least(26), risk_at_least(0.24), cards_at_least(3))
     rules = [(strategy.name, evaluate(start, strategy)) for strategy in strategies]

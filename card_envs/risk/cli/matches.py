@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from card_envs.console import Json, read_record
+from card_envs.console import Json, read_json
 from card_envs.risk.cli.options import Csv, Others, Seats, Seed, Unit
 from card_envs.risk.cli.output import emit
 from card_envs.risk.loss import review
@@ -15,15 +15,15 @@ from card_envs.risk.simulate import measure_losses
 
 
 def show_review(
-    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A record, as `card-envs play --save` writes it.")],
+    record: Annotated[Path, typer.Argument(metavar="RECORD", help="A record as `card-envs play --save` writes it.")],
     unit: Unit = "points",
-    worst: Annotated[int, typer.Option(min=0, help="Show so many of the worst; 0 for all in order.")] = 10,
+    worst: Annotated[int, typer.Option(min=0, help="How many of the worst to show; 0 shows all in order.")] = 10,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """What each choice between drawing and staying in a recorded match gave away, the worst first."""
+    """Show what each choice between drawing and staying in a recorded match gave away, the worst first."""
     try:
-        decisions = review(read_record(record), unit)
+        decisions = review(read_json(record, "record"), unit)
     except ValueError as error:
         raise ValueError(f"{record}: {error}") from None
     seats = sorted({decision.seat for decision in decisions})
@@ -41,13 +41,13 @@ def show_losses(
     player: Annotated[str, typer.Argument(metavar="SPEC", help="A player.")],
     others: Others = "ev",
     players: Seats = 4,
-    matches: Annotated[int, typer.Option(min=2, help="How many.")] = 1000,
+    matches: Annotated[int, typer.Option(min=2, help="Matches to play.")] = 1000,
     unit: Unit = "points",
     seed: Seed = 0,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """What a player's choices between drawing and staying give away in many matches."""
+    """Measure what a player's choices between drawing and staying give away in many matches."""
     losses = measure_losses(player, others, players=players, matches=matches, unit=unit, seed=seed)
     facts = losses.facts()
     rows = facts.pop("worst")

@@ -1,4 +1,4 @@
-"""Options that several commands have, and what they mean."""
+"""The options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ import typer
 ModelName = Annotated[str, typer.Option("--model", help="base, plain or special: see `card-envs risk solve --help`.")]
 UseCache = Annotated[bool, typer.Option("--cache/--no-cache", help="Use and keep results in the cache folder.")]
 Gone = Annotated[
-    str, typer.Option("--gone", metavar="CARDS", help="Cards that are out of the deck besides: other lines, the discard pile.")
+    str, typer.Option("--gone", metavar="CARDS", help="Other cards that are out of the deck: other lines, the discard pile.")
 ]
-Unit = Annotated[str, typer.Option(help="points, or win: the probability of winning the race.")]
+Unit = Annotated[str, typer.Option(help="points, or win for the probability of winning the race.")]
 Target = Annotated[int, typer.Option(help="Points that end the match.")]
 
 # the real table
 Real = Annotated[
-    int | None, typer.Option(min=2, max=12, help="Beside it, the first round at a real table of so many.", show_default=False)
+    int | None,
+    typer.Option(min=2, max=12, help="Also play the first round at a real table of N.", show_default=False),
 ]
-Others = Annotated[str, typer.Option(metavar="SPEC", help="Who else sits at the table.")]
+Others = Annotated[str, typer.Option(metavar="SPEC", help="The player in each of the other seats.")]
 Seats = Annotated[int, typer.Option("--players", min=2, max=12, help="Seats at the table.")]
-Rounds = Annotated[int, typer.Option(min=2, help="Rounds played there.")]
-Seed = Annotated[int, typer.Option(help="Of the deals.")]
+Rounds = Annotated[int, typer.Option(min=2, help="Rounds to play at the real table.")]
+Seed = Annotated[int, typer.Option(help="The seed of the deals.")]
 
 # output
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]

@@ -1,4 +1,4 @@
-"""How the commands print: a table, CSV or JSON, the caveat always with it, and progress on stderr."""
+"""How the commands print: a table, CSV or JSON, always with the caveat, and progress on stderr."""
 
 from __future__ import annotations
 
@@ -11,16 +11,20 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table as Grid
 
-from card_envs.console import print_json, table_console
+from card_envs.arena import Estimate
+from card_envs.console import make_grid, print_json, table_console
 from card_envs.risk.model import CAVEAT
-from card_envs.risk.simulate import play_real_round
+from card_envs.risk.simulate import Rate, play_real_round
 
 
 @contextmanager
 def show_progress(what: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on stderr, at a terminal; it gives a function to call with the part that is done, 0 … 1."""
+    """Show a bar on stderr, if that is a terminal.
+
+    Yields:
+        A function to be called with the part of the work that is done, 0 … 1.
+    """
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)
@@ -37,18 +41,15 @@ def emit(rows: Sequence[Mapping[str, Any]], json: bool, csv: bool, facts: Mappin
         writer.writeheader()
         writer.writerows(rows)
     else:
-        grid = Grid(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for row in rows:
-            grid.add_row(*(format_cell(row.get(column)) for column in columns))
         console = table_console()
         for name, value in (facts or {}).items():
             console.print(f"{name}: {format_cell(value)}")
-        console.print(grid)
+        console.print(make_grid(columns, ([format_cell(row.get(column)) for column in columns] for row in rows)))
     print(CAVEAT, file=sys.stderr if csv else sys.stdout)
 
 
 def format_cell(value: Any) -> str:
-    """A value as it stands in a table."""
+    """Return a value as it is printed in a table."""
     if isinstance(value, float):
         return f"{value:.4f}"
     if isinstance(value, list | tuple):
@@ -57,7 +58,7 @@ def format_cell(value: Any) -> str:
 
 
 def draw_picture(plot: bool, out: Path | None, name: str, make: Callable[[], Any]) -> None:
-    """Write the picture that ``make`` makes, if one is asked for: to ``out``, or to ``risk-<name>.png``."""
+    """If a picture is asked for, write the one that ``make`` returns to ``out``, or to ``risk-<name>.png``."""
     if plot or out is not None:
         file = out or Path(f"risk-{name}.png")
         make().savefig(file, dpi=150)
@@ -65,29 +66,25 @@ def draw_picture(plot: bool, out: Path | None, name: str, make: Callable[[], Any
 
 
 def describe_real_table(players: int, others: str, rounds: int, seed: int) -> dict[str, Any]:
-    """The facts about the real table whose figures stand beside the exact ones."""
+    """Return the facts about the real table whose figures are beside the exact ones."""
     return {"players": players, "others": others, "n": rounds, "seed": seed}
 
 
 def play_columns(spec: str | None, others: str, players: int, rounds: int, seed: int, adjust: bool = True) -> dict[str, Any]:
-    """The columns of the real table: what the player ``spec`` gets there; empty where no player plays so."""
-    columns = ["player", "real_mean", "real_adjusted", "factor", "real_bust", "real_flip7"]
-    if not adjust:
-        columns = [name for name in columns if name not in ("real_adjusted", "factor")]
+    """Return the columns of the real table for the player ``spec``; they are empty if no player follows the strategy."""
     if spec is None:
-        return dict.fromkeys(columns)
+        adjusted = ["real_adjusted", "factor"] if adjust else []
+        return dict.fromkeys(["player", "real_mean", *adjusted, "real_bust", "real_flip7"])
     real = play_real_round(spec, others, players=players, rounds=rounds, seed=seed, adjust=adjust)
-    values = {
+    return {
         "player": spec,
         "real_mean": format_interval(real.mean),
-        "real_adjusted": format_interval(real.adjusted),
-        "factor": real.factor,
+        **({"real_adjusted": format_interval(real.adjusted), "factor": real.factor} if real.adjusted else {}),
         "real_bust": format_interval(real.bust),
         "real_flip7": format_interval(real.flip7),
     }
-    return {name: values[name] for name in columns}
 
 
-def format_interval(part: Any) -> str | None:
-    """A mean and the ends of its interval."""
-    return None if part is None else f"{part.mean:.3f} [{part.low:.3f}, {part.high:.3f}]"
+def format_interval(part: Estimate | Rate) -> str:
+    """Return a mean with the ends of its interval."""
+    return f"{part.mean:.3f} [{part.low:.3f}, {part.high:.3f}]"

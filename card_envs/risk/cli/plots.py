@@ -11,7 +11,7 @@ from card_envs.risk.race import Race
 
 
 def _make_axes() -> tuple[Any, Any]:
-    """An empty figure with the caveat below it, and its axes."""
+    """Return an empty figure with the caveat below it, and its axes."""
     try:
         from matplotlib.figure import Figure
     except ModuleNotFoundError:
@@ -23,7 +23,7 @@ def _make_axes() -> tuple[Any, Any]:
 
 
 def plot_sweep(rows: Sequence[Mapping[str, Any]], by: str) -> Any:
-    """A figure of the mean and P(bust) against the threshold of a rule."""
+    """Plot the mean and P(bust) against the threshold of a rule."""
     figure, axes = _make_axes()
     x = [row["threshold"] for row in rows]
     axes.plot(x, [row["mean"] for row in rows], color="C0")
@@ -35,17 +35,17 @@ def plot_sweep(rows: Sequence[Mapping[str, Any]], by: str) -> Any:
 
 
 def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, float]], alpha: float | None = None) -> Any:
-    """A figure of the frontier.
+    """Plot a frontier.
 
     Args:
-        points: The frontier.
-        others: Dots beside it, by name: ``(x, mean)``.
-        alpha: x is CVaR_alpha instead of P(bust).
+        points: The points of the frontier.
+        others: The coordinates ``(x, mean)`` of other strategies and players, by name.
+        alpha: If given, x is CVaR_alpha instead of P(bust).
     """
     figure, axes = _make_axes()
     x = [100 * p.bust if alpha is None else p.distribution.cvar(alpha) for p in points]
     axes.plot(x, [p.mean for p in points], color="C0", label="best possible")
-    for name, (value, mean) in others.items():  # named in the legend: good strategies lie close together
+    for name, (value, mean) in others.items():  # named in the legend, because good strategies lie close together
         axes.plot([100 * value if alpha is None else value], [mean], "o", markersize=5, label=name)
     axes.set(
         xlabel="bust %" if alpha is None else f"CVaR {alpha:g}: mean of the worst {alpha:.0%} of rounds", ylabel="mean score"
@@ -55,7 +55,7 @@ def plot_frontier(points: Sequence[Point], others: Mapping[str, tuple[float, flo
 
 
 def plot_race(race: Race) -> Any:
-    """A map of the win probability over both totals, with the thresholds T as contours."""
+    """Plot a map of the win probability over both totals, with the thresholds T as contours."""
     figure, axes = _make_axes()
     image = axes.imshow(race.wins.T, origin="lower", vmin=0.0, vmax=1.0, cmap="RdBu")
     figure.colorbar(image, label="win probability")

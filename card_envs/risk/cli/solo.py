@@ -1,4 +1,4 @@
-"""The commands about one solo round, or a race of such rounds: solve, odds, reach, race."""
+"""The commands about one solo round or a race of such rounds: solve, odds, reach, race."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import card_envs
-from card_envs.console import Json, print_json, read_record
+from card_envs.console import Json, print_json, read_json
 from card_envs.risk.cli.options import Csv, Gone, ModelName, Others, Out, Plot, Real, Rounds, Seed, Target, UseCache
 from card_envs.risk.cli.output import describe_real_table, draw_picture, emit, format_cell, play_columns, show_progress
 from card_envs.risk.frontier import tabulate_reach
@@ -30,11 +30,11 @@ def show_solution(
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """Solve a solo round: the most points that any play brings.
+    """Solve a solo round for the most points.
 
-    Models: base is base Flip 7 (79 number cards), plain the numbers 0 … 13 of Vengeance, special these with Zero, Unlucky 7 and
-    Lucky 13. `seconds` is what solving took when it was done. With --real N, beside it what the player `exact`, who plays so on
-    the deck as it lies, gets in the first round at the real table.
+    Models: base is base Flip 7 (79 number cards), plain the numbers 0 … 13 of Vengeance, special the same with Zero, Unlucky 7
+    and Lucky 13. `seconds` is how long solving took at the time. With --real N the player `exact`, who plays this way on the
+    deck as it lies, also plays the first round at a real table.
     """
     with show_progress(f"solving {model}") as progress:
         facts = solve_model(load_model(model), threads=threads, progress=progress, use_cache=cache).facts()
@@ -50,22 +50,24 @@ def show_solution(
 
 def show_odds(
     line: Annotated[
-        str | None, typer.Argument(metavar="[CARDS]", help='A line, as "3 9 12 lucky13".', show_default=False)
+        str | None, typer.Argument(metavar="[CARDS]", help='A line such as "3 9 12 lucky13".', show_default=False)
     ] = None,
     gone: Gone = "",
-    draws: Annotated[int, typer.Option(help="Forced draws to look at, 1 … 7.")] = 4,
+    draws: Annotated[int, typer.Option(help="The largest number of forced draws, 1 … 7.")] = 4,
     record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of every seat of a recorded table instead.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="Show every seat of this recorded match.", show_default=False),
     ] = None,
     at: Annotated[
-        int | None, typer.Option(help="After so many actions of the record; by default all.", show_default=False)
+        int | None, typer.Option(help="How many actions of the record to replay; by default all.", show_default=False)
     ] = None,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The odds of a line that is typed in, or of every seat of a table.
+    """Show the odds of a line, or of every seat of a recorded match.
 
-    P(bust) of the next card, and given that it is a number card; of forced draws; what drawing on and staying are worth.
+    These are P(bust) of the next card, also given that it is a number card, and of forced draws, and what drawing and staying
+    are worth.
     """
     if (line is None) == (record is None):
         raise ValueError('expected is either a line, as "3 9 12" ("" if it is empty), or --record FILE')
@@ -85,8 +87,8 @@ def show_odds(
 
 
 def _list_seats(record: Path, at: int | None) -> list[dict[str, Any]]:
-    """The odds of every seat of a recorded table, after ``at`` of its actions."""
-    played = read_record(record)
+    """Return the odds of every seat of a recorded table after ``at`` of its actions."""
+    played = read_json(record, "record")
     actions = played.get("actions")
     if at is not None and isinstance(actions, list):
         if not 0 <= at <= len(actions):
@@ -106,7 +108,7 @@ def _list_odds(position: Position) -> dict[str, Any]:
         "bust": odds.bust,
         "bust_number": odds.bust_number,
         "flip7": odds.flip7,
-        "gain": odds.draws[0].gain if four else None,
+        "gain": odds.draws[0].gain if odds.draws else None,
         "bust_in_4": four.bust if four else None,
         "flip7_in_4": four.flip7 if four else None,
     }
@@ -114,22 +116,22 @@ def _list_odds(position: Position) -> dict[str, Any]:
 
 def show_reach(
     model: ModelName = "plain",
-    targets: Annotated[str, typer.Option(metavar="N,…|N-N", help="Points needed.")] = "1-80",
+    targets: Annotated[str, typer.Option(metavar="N,…|N-N", help="The points that are needed.")] = "1-80",
     line: Annotated[
-        str | None, typer.Option(metavar="CARDS", help="From this line on, with the special cards.", show_default=False)
+        str | None, typer.Option(metavar="CARDS", help="Start from this line, with the special cards.", show_default=False)
     ] = None,
     gone: Gone = "",
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The best chance to score a target or more: "I need 34"."""
+    """Show the best chance to score a target or more ("I need 34")."""
     position = load_model(model).start if line is None else parse_position(line, gone)
     with show_progress("solving") as progress:
         emit([vars(row) for row in tabulate_reach(position, _parse_numbers(targets), progress)], json, csv)
 
 
 def _parse_numbers(text: str) -> list[int]:
-    """Whole numbers from ``20,34`` or ``1-80``."""
+    """Parse whole numbers such as ``20,34`` or ``1-80``."""
     try:
         if "-" in text:
             low, high = text.split("-")
@@ -146,16 +148,16 @@ def _parse_numbers(text: str) -> list[int]:
 def show_race(
     model: ModelName = "plain",
     target: Target = TARGET,
-    step: Annotated[int, typer.Option(min=1, help="Show every so many points.")] = 20,
+    step: Annotated[int, typer.Option(min=1, help="The step between the totals that are shown.")] = 20,
     cache: UseCache = True,
     plot: Plot = False,
     out: Out = None,
     json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The race of two to the target: win probabilities, and the sum to stay at, by both totals.
+    """Show the race of two to the target: win probabilities, and the sum to stay at, by both totals.
 
-    A win-optimal player against a points-optimal one, both playing solo rounds of the model.
+    A win-optimal player meets a points-optimal one, both playing solo rounds of the model.
     """
     with show_progress(f"racing {model}") as progress:
         race = solve_race(model, target, progress=progress, use_cache=cache)
