@@ -13,6 +13,7 @@ import card_envs
 from card_envs import IllegalAction, Table
 from card_envs.arena import BOARD_LISTS, derive_list_seed, estimate_mean, play_duel
 from card_envs.arena.boards import assign_seats
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, Task, count_win_units, limit_blas, play_shard
 from card_envs.arena.statistics import bound_unseen_share
 from card_envs.players import Decisions, Player, resolve
@@ -40,7 +41,9 @@ class Broken(First):
 def play_boards(name: str, players: dict[str, Player], lineup: tuple[str, ...], first: int, boards: int, seed: int) -> Shard:
     game = card_envs.load_game(name)
     with limit_blas():
-        return play_shard(Task(game, game.resolve({"players": len(lineup)}), lineup, seed, first, boards), players)
+        return play_shard(
+            Task(game, game.resolve({"players": len(lineup)}), lineup, seed, first, boards), Roster(players, game)
+        )
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -134,7 +137,7 @@ def test_shares_of_the_win_split_ties(tied: int, seed: int) -> None:
             break
     else:
         pytest.fail(f"seed {seed}: no such board")
-    shard = play_shard(Task(game, options, ("a", "b", "c"), seed, board, 1), players)
+    shard = play_shard(Task(game, options, ("a", "b", "c"), seed, board, 1), Roster(players, game))
     expected = [count_win_units(3) // tied if seat in winners else 0 for seat in range(3)]
     assert shard.seat_shares.tolist() == [expected] * 3, "equals do the same in every seat"
 

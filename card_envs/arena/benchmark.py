@@ -19,10 +19,10 @@ import numpy as np
 from card_envs.arena import statistics
 from card_envs.arena.boards import derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, Task, merge_shards
 from card_envs.arena.tournament import (
     Progress,
-    Roster,
     Tournament,
     Workers,
     find_irreproducible,

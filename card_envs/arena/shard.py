@@ -13,7 +13,7 @@ import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from threading import Event
 from typing import Any
@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from card_envs.arena.boards import Lineup, assign_seats
+from card_envs.arena.roster import Roster
 from card_envs.engine.game import Game
 from card_envs.engine.loops import RESET
 from card_envs.engine.matches import Matches
 from card_envs.engine.measures import DEALS, LOST, load_measures
-from card_envs.engine.random import mix
 from card_envs.players import Player
-from card_envs.players.player import is_compiled
-from card_envs.players.runner import Runner, Watcher
+from card_envs.players.player import is_compiled, is_stateless
+from card_envs.players.runner import Failure, Runner, Watcher
 
 BOARDS_COMPILED, BOARDS_INVARIANT = 256, 32  # in a shard: if all players are compiled; if all are batch-invariant
 APPRAISED = 64  # boards of each line-up, the first ones: appraising decisions takes longer than playing them
@@ -209,12 +209,14 @@ class _Counter(Watcher):
     """Counts decisions and what the game's metrics are made of.
 
     Attributes:
-        decisions: The decisions that each player of the runner has made, int64 [players].
+        decisions: The decisions that each player of the line-up has made, int64 [players].
+        player_of: The number of the player of the line-up that each player of the present runner is.
         counts: The counts of the measures, int64 [matches, seats, C].
     """
 
     def __init__(self, matches: Matches, task: Task, stop: Event | None) -> None:
         self.decisions = np.zeros(len(set(task.lineup)), np.int64)
+        self.player_of: NDArray[np.int8] = np.arange(len(self.decisions), dtype=np.int8)  # by the numbers of the runner
         self._matches = matches
         self._stop = stop
         self._measures = load_measures(task.game) if task.measured else None
@@ -226,7 +228,7 @@ class _Counter(Watcher):
     def before_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
         if self._stop is not None and self._stop.is_set():
             raise Stopped
-        self.decisions += np.bincount(who[rows], minlength=len(self.decisions))
+        self.decisions += np.bincount(self.player_of[who[rows]], minlength=len(self.decisions))
 
     def after_choice(self, rows: NDArray[np.int64], who: NDArray[np.int8]) -> None:
         self.after_end(rows)
@@ -247,12 +249,12 @@ class _Counter(Watcher):
             self.counts[rows, self._matches.to_move[rows], self._measures.names.index(LOST)] += lost
 
 
-def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = None) -> Shard:
+def play_shard(task: Task, roster: Roster, stop: Event | None = None) -> Shard:
     """Play a shard within :func:`limit_blas`.
 
     Args:
         task: What is played.
-        players: The players by the names of the line-up.
+        roster: The players.
         stop: An event that ends the shard early when it is set.
 
     Raises:
@@ -267,20 +269,52 @@ def play_shard(task: Task, players: Mapping[str, Player], stop: Event | None = N
     player_at_place = np.array([names.index(name) for name in task.lineup], np.int8)
     salt = int.from_bytes(sha256("\n".join(task.lineup).encode()).digest()[:8], "little")
     with np.errstate(over="ignore"):
-        salts: NDArray[np.uint64] = mix(np.uint64(salt) + rotation.astype(np.uint64))
+        salts: NDArray[np.uint64] = np.uint64(salt) + rotation.astype(np.uint64)
     matches = Matches(task.game, task.matches, task.options, episode=task.episode, auto_reset=False, write_observations=False)
     matches.identify(rows, task.seed, board, 0)
     matches.actions[:] = RESET
     counter = _Counter(matches, task, stop)
-    runner = Runner(matches, [players[name] for name in names], forgiving=task.forgiving, salt=salts, watcher=counter)
-    runner.seating[:] = player_at_place[place_at]
-    runner.play(rows.copy())
-    return _summarize(task, names, runner, counter, place_at)
+    played = _Played(matches, counter, player_at_place[place_at], np.zeros(len(names)), [])
+    players = roster.make_players(names, task.options)
+    seating: NDArray[np.int8] = place_at.astype(np.int8)
+    player_of: NDArray[np.int8] = player_at_place
+    if all(is_stateless(player) for player in players.values()):  # one object may then sit everywhere
+        parts = [(rows, [players[name] for name in names])]
+        seating, player_of = played.seating, np.arange(len(names), dtype=np.int8)
+    else:
+        parts = [(rows[rotation == k], roster.seat_players(task.lineup, task.options, k)) for k in range(n)]
+    counter.player_of = player_of
+    for part, seated in parts:
+        runner = Runner(matches, seated, forgiving=task.forgiving, salt=salts, watcher=counter)
+        runner.seating[:] = seating
+        runner.play(part.copy())
+        np.add.at(played.seconds, player_of, runner.seconds)
+        played.failures.extend(replace(failure, player=int(player_of[failure.player])) for failure in runner.failures)
+    return _summarize(task, names, played, place_at)
 
 
-def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Counter, place_at: NDArray[np.int64]) -> Shard:
+@dataclass
+class _Played:
+    """The matches of a shard after they were played.
+
+    Attributes:
+        matches: The matches.
+        counter: What was counted in them.
+        seating: The number of the line-up's player in each seat, int8 [matches, seats].
+        seconds: How long each player took to answer, float64 [players].
+        failures: The matches lost by a player that failed.
+    """
+
+    matches: Matches
+    counter: _Counter
+    seating: NDArray[np.int8]
+    seconds: NDArray[np.float64]
+    failures: list[Failure]
+
+
+def _summarize(task: Task, names: Sequence[str], played: _Played, place_at: NDArray[np.int64]) -> Shard:
     """Sum what happened in the matches by board and player; ``place_at`` [matches, seats] is the line-up's place in a seat."""
-    n, boards, matches = len(task.lineup), task.boards, runner.matches
+    n, boards, matches, counter = len(task.lineup), task.boards, played.matches, played.counter
     is_at = np.array([[name == here for name in names] for here in task.lineup], np.int64)  # [place, player]
     totals = np.empty((task.matches, n), np.int64)  # by place
     np.put_along_axis(totals, place_at, matches.states["totals"][:, :n].astype(np.int64), axis=1)
@@ -288,7 +322,7 @@ def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Count
     standing = direction * totals
     margins = direction * (n * totals - totals.sum(axis=1, keepdims=True))
     faults = np.zeros(len(names), np.int64)
-    for failure in runner.failures:  # the player that failed is last, the others are level
+    for failure in played.failures:  # the player that failed is last, the others are level
         standing[failure.row] = 0
         standing[failure.row, place_at[failure.row, matches.to_move[failure.row]]] = -1
         margins[failure.row] = 0
@@ -305,7 +339,7 @@ def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Count
     half_wins = (ahead + 1).reshape(boards, n, n, n).sum(axis=1)
     pairs: NDArray[np.int64] = np.einsum("dpq,pi,qj->dij", half_wins, is_at, is_at)
     pairs[:, np.arange(len(names)), np.arange(len(names))] = 0
-    sits = runner.seating[:, :, None] == np.arange(len(names))  # [match, seat, player]
+    sits = played.seating[:, :, None] == np.arange(len(names))  # [match, seat, player]
     counts: NDArray[np.int64] = np.einsum("rsp,rsc->rpc", sits, counter.counts)
     seat_shares = sits * np.take_along_axis(shares, place_at, axis=1)[:, :, None]
     return Shard(
@@ -326,8 +360,8 @@ def _summarize(task: Task, names: Sequence[str], runner: Runner, counter: _Count
         told=[
             f"{names[failure.player]} on board {task.first + failure.row // n}, rotation {failure.row % n},"
             f" seat {matches.to_move[failure.row]}: {failure.reason}"
-            for failure in sorted(runner.failures, key=lambda failure: failure.row)[:FAULTS_TOLD]
+            for failure in sorted(played.failures, key=lambda failure: failure.row)[:FAULTS_TOLD]
         ],
-        seconds=runner.seconds,
+        seconds=played.seconds,
         timed=counter.decisions,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena.boards import Lineup, list_pairings
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import (
     PER_BOARD,
     Shard,
@@ -22,8 +22,7 @@ from card_envs.arena.shard import (
     play_shard,
 )
 from card_envs.arena.statistics import MIN_BOARDS, Floats, run_sequential_test
-from card_envs.engine.game import Game, OptionValue
-from card_envs.players import Player, resolve
+from card_envs.engine.game import Game
 from card_envs.players.player import is_compiled
 
 Progress = Callable[[int], None]  # called with the number of matches that were just played
@@ -35,37 +34,6 @@ class Workers(Protocol):
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         """Play the tasks and yield each with its shard."""
         ...
-
-
-class Roster:
-    """The players of a tournament by name. Each thread has its own players, made from their specs.
-
-    Args:
-        specs: Specs or players by name.
-        game: The game that they play.
-    """
-
-    def __init__(self, specs: Mapping[str, str | Player], game: Game) -> None:
-        self.specs = {name: specs[name] for name in sorted(specs)}
-        self.game = game
-        self._local = threading.local()
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.specs)
-
-    def __len__(self) -> int:
-        return len(self.specs)
-
-    def make_players(self, names: Iterable[str], options: Mapping[str, OptionValue]) -> dict[str, Player]:
-        """Return players by name, checked for a table with these options; each is made once per thread and table."""
-        made: dict[Any, Player] = self._local.__dict__.setdefault("made", {})
-        players = {}
-        for name in names:
-            key = (name, tuple(options.items()))
-            if key not in made:
-                made[key] = resolve(self.specs[name], self.game, options)
-            players[name] = made[key]
-        return players
 
 
 @dataclass
@@ -218,9 +186,9 @@ def find_irreproducible(tournament: Tournament) -> list[str]:
         if 0 not in shards or len(doubtful) != 1:  # with one doubtful player it is clear who is to blame
             continue
         tried.add(doubtful[0])
-        players = Roster(tournament.roster.specs, tournament.game).make_players(lineup, tournament.tables[n])
+        anew = Roster(tournament.roster.specs, tournament.game)
         with limit_blas():
-            again = play_shard(Task(tournament.game, tournament.tables[n], lineup, tournament.seed, 0, 1), players)
+            again = play_shard(Task(tournament.game, tournament.tables[n], lineup, tournament.seed, 0, 1), anew)
         if any((getattr(again, name)[0] != getattr(shards[0], name)[0]).any() for name in PER_BOARD):
             irreproducible.append(doubtful[0])
     return irreproducible

@@ -24,8 +24,9 @@ from card_envs.arena.benchmark import Benchmark
 from card_envs.arena.duels import list_built_ins, list_ranking_tasks, make_ranking
 from card_envs.arena.panels import load_panel
 from card_envs.arena.report import describe_gate, format_markdown, print_report, save_picture
+from card_envs.arena.roster import Roster
 from card_envs.arena.statistics import EDGE
-from card_envs.arena.tournament import Roster, Workers
+from card_envs.arena.tournament import Workers
 from card_envs.arena.workers import RayCluster, Threads
 from card_envs.cli.arguments import GameName, OptionWords, parse_numbers
 from card_envs.console import read_json, table_console
