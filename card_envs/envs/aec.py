@@ -123,7 +123,10 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return (observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
-        seen = self.observe(agent) if observe else None
+        if observe and not self._over:  # the same as below, without the call
+            seen: Observation | None = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        else:
+            seen = self.observe(agent) if observe else None
         reward = self._cumulative_rewards[agent]
         return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
 
