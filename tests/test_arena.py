@@ -13,8 +13,9 @@ import card_envs
 from card_envs import IllegalAction, Table
 from card_envs.arena import BOARD_LISTS, derive_list_seed, estimate_mean, play_duel
 from card_envs.arena.boards import assign_seats
+from card_envs.arena.playing import limit_blas, play_shard
 from card_envs.arena.roster import Roster
-from card_envs.arena.shard import Shard, Task, count_win_units, limit_blas, play_shard
+from card_envs.arena.shard import Shard, Task, count_win_units
 from card_envs.arena.statistics import bound_unseen_share
 from card_envs.players import Decisions, Player, resolve
 from tests.arena_players import First, Uniform
@@ -181,7 +182,7 @@ def test_a_failure_in_a_duel_is_named() -> None:
         ({"a": "randm"}, "did you mean 'random'"),
         ({"players": 13}, "option players = 13: allowed is 2 … 12"),
         ({"board_list": "tun"}, "unknown board list 'tun' – did you mean 'tune'"),
-        ({"seed": 2**40}, "allowed is an integer from 0 to 2\\*\\*40 - 1"),
+        ({"seed": 2**256}, "allowed is an integer from 0 to 2\\*\\*256 - 1"),
         ({"seed": -1}, "seed of the board list = -1"),
         ({"players": 4, "matches": 4}, "matches = 4: allowed is a whole number from 5"),
         ({"matches": 20.0}, "matches = 20.0: allowed is a whole number from 5"),

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 import card_envs
 from card_envs.arena import derive_list_seed, estimate_mean, play_duel, run_benchmark
 from card_envs.arena.boards import Lineup
+from card_envs.arena.playing import limit_blas, play_shard
 from card_envs.arena.roster import Roster, copy_player
-from card_envs.arena.shard import Task, count_win_units, limit_blas, play_shard
+from card_envs.arena.shard import Task, count_win_units
 from card_envs.players import Decisions, Player, resolve
 from card_envs.players.player import Function, is_stateless
 from tests.arena_players import First

@@ -52,6 +52,7 @@ class Benchmark:
             score that it tells from 0.
         gate: A player and the baseline that they must beat.
         panel: The version of the panel that is played, if any, and whether it is played as a whole.
+        sealed: The SHA-256 of the seed if that is sealed: then it is not told, and a sample of the boards is recorded.
         seconds, played: How long this process has played, and how many matches.
         interrupted: Whether Ctrl-C ended the run.
         resumed: Whether an earlier report is continued.
@@ -70,6 +71,7 @@ class Benchmark:
     edge: float
     gate: tuple[str, str] | None
     panel: Mapping[str, Any] | None = None
+    sealed: str | None = None
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
@@ -93,6 +95,7 @@ class Benchmark:
         gate: str | None = None,
         board_list: str = "report",
         seed: int = 0,
+        sealed: str | None = None,
         panel: Mapping[str, Any] | None = None,
         **options: OptionValue,
     ) -> Benchmark:
@@ -124,7 +127,7 @@ class Benchmark:
         if gate is not None and until_sure:
             raise ValueError("gate: it needs a fixed number of matches and does not go with until_sure")
         return cls(
-            Tournament(roster, resolved, derive_list_seed(board_list, seed)),
+            Tournament(roster, resolved, derive_list_seed(board_list, seed), sampled=sealed is not None),
             board_list,
             int(seed),
             {name: value for name, value in resolved[sizes[0]].items() if name != "players"},
@@ -134,6 +137,7 @@ class Benchmark:
             edge,
             None if gate is None else parse_gate(gate, list(roster)),
             panel,
+            sealed,
         )
 
     @property
@@ -194,7 +198,7 @@ class Benchmark:
         results = make_results(
             self.tournament,
             board_list=self.board_list,
-            list_seed=self.seed,
+            list_seed=self.seed if self.sealed is None else None,
             options=self.options,
             version=version("card-envs"),
             baseline=self.baseline,
@@ -203,6 +207,7 @@ class Benchmark:
             sequential=self.sequential and not self.until_sure,
             gate=self.gate,
             panel=self.panel,
+            sealed=self.sealed,
         )
         boards = self._pack_boards()
         return {
@@ -269,12 +274,12 @@ class Benchmark:
             "package": version("card-envs"),
             "options": self.options,
             "board_list": self.board_list,
-            "seed": self.seed,
+            "seed": self.seed if self.sealed is None else None,
             "players": {
                 name: {"spec": spec if isinstance(spec, str) else None, "sha256": identify_player(spec, game)["sha256"]}
                 for name, spec in specs.items()
             },
-        }
+        } | ({"sealed": self.sealed} if self.sealed else {})
 
     # ---- going on
 
@@ -304,9 +309,9 @@ class Benchmark:
             raise ValueError(f"{source}: it was played until sure, but a gate needs a fixed number of matches")
         self.resumed, self.sequential = True, bool(boards["sequential"])
         mine = self._identify()
-        for key in ("game", "package", "options", "board_list", "seed"):
-            if boards.get(key) != mine[key]:
-                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine[key]!r}")
+        for key in ("game", "package", "options", "board_list", "seed", "sealed"):
+            if boards.get(key) != mine.get(key):
+                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine.get(key)!r}")
         for name, player in mine["players"].items():
             if theirs.get(name, player) != player:
                 raise ValueError(f"{source}: {name} was another player or another file then: {theirs[name]}")

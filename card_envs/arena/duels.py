@@ -9,8 +9,9 @@ from typing import Any
 
 from card_envs.arena.benchmark import Benchmark, check_matches
 from card_envs.arena.boards import derive_list_seed, list_pairings
+from card_envs.arena.playing import limit_blas, play_shard
 from card_envs.arena.roster import Roster
-from card_envs.arena.shard import Shard, Task, count_win_units, limit_blas, play_shard
+from card_envs.arena.shard import Shard, Task, count_win_units
 from card_envs.arena.statistics import Estimate, estimate_mean
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue

@@ -10,17 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena.boards import Lineup, list_pairings
+from card_envs.arena.playing import choose_shard_size, limit_blas, play_shard
 from card_envs.arena.roster import Roster
-from card_envs.arena.shard import (
-    PER_BOARD,
-    Shard,
-    Task,
-    choose_shard_size,
-    count_win_units,
-    limit_blas,
-    merge_shards,
-    play_shard,
-)
+from card_envs.arena.shard import PER_BOARD, Shard, Task, count_win_units, merge_shards
 from card_envs.arena.statistics import MIN_BOARDS, Floats, run_sequential_test
 from card_envs.engine.game import Game
 from card_envs.players.player import is_compiled
@@ -45,12 +37,14 @@ class Tournament:
         tables: All options of each table, by number of players.
         seed: The seed of the boards, from :func:`~card_envs.arena.boards.derive_list_seed`.
         shards: What was played, by (number of players, line-up) and then by first board.
+        sampled: Whether the actions on a sample of the boards are kept.
     """
 
     roster: Roster
     tables: Mapping[int, Mapping[str, Any]]
     seed: int
     shards: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
+    sampled: bool = False
 
     @property
     def game(self) -> Game:
@@ -64,7 +58,8 @@ class Tournament:
         start = boards.start
         for first, end in [*((first, shard.end) for first, shard in known), (boards.stop, boards.stop)]:
             for at in range(start, min(first, boards.stop), size):
-                yield Task(self.game, options, lineup, self.seed, at, min(size, first - at, boards.stop - at))
+                many = min(size, first - at, boards.stop - at)
+                yield Task(self.game, options, lineup, self.seed, at, many, sampled=self.sampled)
             start = max(start, end)
 
     def play(self, tasks: Iterable[Task], workers: Workers, progress: Progress) -> None:

@@ -12,8 +12,9 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
+from card_envs.arena.playing import limit_blas, play_shard
 from card_envs.arena.roster import Roster
-from card_envs.arena.shard import Shard, Task, limit_blas, play_shard
+from card_envs.arena.shard import Shard, Task
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game
 from card_envs.players.player import is_compiled
