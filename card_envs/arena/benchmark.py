@@ -19,10 +19,10 @@ import numpy as np
 from card_envs.arena import statistics
 from card_envs.arena.boards import derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, Task, merge_shards
 from card_envs.arena.tournament import (
     Progress,
-    Roster,
     Tournament,
     Workers,
     find_irreproducible,
@@ -54,6 +54,7 @@ class Benchmark:
             score that it tells from 0.
         gate: A player and the baseline that they must beat.
         panel: The version of the panel that is played, if any, and whether it is played as a whole.
+        sealed: The SHA-256 of the seed if that is sealed: then it is not told, and a sample of the boards is recorded.
         seconds, played: How long this process has played, and how many matches.
         interrupted: Whether Ctrl-C ended the run.
         resumed: Whether an earlier report is continued.
@@ -72,6 +73,7 @@ class Benchmark:
     edge: float
     gate: tuple[str, str] | None
     panel: Mapping[str, Any] | None = None
+    sealed: str | None = None
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
@@ -95,6 +97,7 @@ class Benchmark:
         gate: str | None = None,
         board_list: str = "report",
         seed: int = 0,
+        sealed: str | None = None,
         panel: Mapping[str, Any] | None = None,
         **options: OptionValue,
     ) -> Benchmark:
@@ -126,7 +129,7 @@ class Benchmark:
         if gate is not None and until_sure:
             raise ValueError("gate: it needs a fixed number of matches and does not go with until_sure")
         return cls(
-            Tournament(roster, resolved, derive_list_seed(board_list, seed)),
+            Tournament(roster, resolved, derive_list_seed(board_list, seed), sampled=sealed is not None),
             board_list,
             int(seed),
             {name: value for name, value in resolved[sizes[0]].items() if name != "players"},
@@ -136,6 +139,7 @@ class Benchmark:
             edge,
             None if gate is None else parse_gate(gate, list(roster)),
             panel,
+            sealed,
         )
 
     @property
@@ -196,7 +200,7 @@ class Benchmark:
         results = make_results(
             self.tournament,
             board_list=self.board_list,
-            list_seed=self.seed,
+            list_seed=self.seed if self.sealed is None else None,
             options=self.options,
             version=version("card-envs"),
             baseline=self.baseline,
@@ -205,6 +209,7 @@ class Benchmark:
             sequential=self.sequential and not self.until_sure,
             gate=self.gate,
             panel=self.panel,
+            sealed=self.sealed,
         )
         boards = self._pack_boards()
         return {
@@ -271,12 +276,12 @@ class Benchmark:
             "package": version("card-envs"),
             "options": self.options,
             "board_list": self.board_list,
-            "seed": self.seed,
+            "seed": self.seed if self.sealed is None else None,
             "players": {
                 name: {"spec": spec if isinstance(spec, str) else None, "sha256": identify_player(spec, game)["sha256"]}
                 for name, spec in specs.items()
             },
-        }
+        } | ({"sealed": self.sealed} if self.sealed else {})
 
     # ---- going on
 
@@ -306,9 +311,9 @@ class Benchmark:
             raise ValueError(f"{source}: it was played until sure, but a gate needs a fixed number of matches")
         self.resumed, self.sequential = True, bool(boards["sequential"])
         mine = self._identify()
-        for key in ("game", "package", "options", "board_list", "seed"):
-            if boards.get(key) != mine[key]:
-                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine[key]!r}")
+        for key in ("game", "package", "options", "board_list", "seed", "sealed"):
+            if boards.get(key) != mine.get(key):
+                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine.get(key)!r}")
         for name, player in mine["players"].items():
             if theirs.get(name, player) != player:
                 raise ValueError(f"{source}: {name} was another player or another file then: {theirs[name]}")

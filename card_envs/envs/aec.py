@@ -16,7 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.batch import make_matches
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords, unknown
-from card_envs.engine.identity import Identity, Seed, parse_identity
+from card_envs.engine.identity import Identity, Seed, follow_identity, parse_identity
 from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
@@ -154,11 +154,8 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         """
         deck = (options or {}).get("deck")
         orders = self.game.read_deck(deck)
-        if seed is None and self._identity is not None:
-            s, r, m = self._identity
-            identity = s, r, m + 1
-        else:
-            identity = parse_identity(seed)
+        former = self._identity if seed is None else None
+        identity = parse_identity(seed) if former is None else follow_identity(former)
         self._identity = identity
         self._matches.deal_ordered(identity, orders)
         self._play = self._matches.bind_run()
