@@ -190,12 +190,13 @@ class SingleAgentBatch:
         self._play(which.copy(), outcome)
         return outcome
 
-    def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
+    def step(self, actions: ArrayLike, rows: Rows | None = None, next_rows: Rows | None = None) -> Outcome:
         """Play the actions of the learners. An illegal action ends the match, and the learner gets -1.
 
         Args:
             actions: An integer array [size].
             rows: The rows in which to play, int64; by default all.
+            next_rows: Other rows, int64, in which the next match is dealt instead.
 
         Raises:
             ValueError: The array has a wrong shape or dtype.
@@ -207,7 +208,10 @@ class SingleAgentBatch:
         legal = matches.is_legal(matches.actions[which], which)
         bad = which[~legal]
         self._fresh[which] = False
-        self._play(which[legal].copy(), outcome)
+        playing = which[legal].copy()
+        if next_rows is not None:
+            playing = np.concatenate([playing, self._next_matches(next_rows)])
+        self._play(playing, outcome)
         if len(bad):
             outcome.illegal[bad] = True
             outcome.terminated[bad] = True
