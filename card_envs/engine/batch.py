@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.checks import check_choice, check_count, check_integers, check_rows, check_seats
-from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.loops import LONG_SEED, SEED
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
@@ -72,7 +72,8 @@ class Batch:
         **options: The options of the game, such as ``players=4``.
 
     Raises:
-        ValueError: An option or name is unknown, or a value is out of range.
+        UnexpectedKeyword: A keyword is unknown. This is a ``TypeError`` and a ``ValueError``.
+        ValueError: A name is unknown, or a value is out of range.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Batch:
         interpreted: bool = False,
         **options: OptionValue,
     ) -> None:
+        check_keywords("Batch", options, [*game.option_names, "seed", "threads", "reward", "episode", "interpreted"])
         values: dict[str, Any] = dict(options)
         self._bind(make_matches(game, size, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **values))
         self.reset(seed)

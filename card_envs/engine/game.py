@@ -25,8 +25,8 @@ from card_envs.engine.state import COMMON_FIELDS, MOST_DEALS, NOBODY, StateField
 # A game imports from the engine only what stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
 __all__ = [
     "CUT_OFF", "DECIDED", "GOES_ON", "MOST_DEALS", "NOBODY", "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric",
-    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "index_actions", "lay_out_state", "locate_fields",
-    "unknown",
+    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "UnexpectedKeyword", "check_keywords", "index_actions",
+    "lay_out_state", "locate_fields", "unknown",
 ]  # fmt: skip
 
 Deck = Sequence[str] | Sequence[Sequence[str]] | None  # the given order of a deck, or one for each deal
@@ -36,12 +36,31 @@ class IllegalAction(ValueError):  # noqa: N818 (the name is public)
     """An action that the rules do not allow now. Nothing has changed."""
 
 
+class UnexpectedKeyword(TypeError, ValueError):  # noqa: N818 (it is named after Python's own message)
+    """A keyword that a function does not have.
+
+    It is a ``TypeError`` in Python's words, since libraries try keywords that an environment may have and look for these words,
+    and a ``ValueError``, as for every other wrong argument.
+    """
+
+
 def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
     """Return an error for a name that is not in ``known``. Its message suggests the nearest name and lists all of them."""
+    return ValueError(f"unknown {what} {name!r}{_suggest(name, list(known))}")
+
+
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise :class:`UnexpectedKeyword` for a keyword that is not in ``known``. The message names the function like Python."""
     names = list(known)
+    for name in given:
+        if name not in names:
+            raise UnexpectedKeyword(f"{function}() got an unexpected keyword argument {name!r}{_suggest(name, names)}")
+
+
+def _suggest(name: object, names: list[str]) -> str:
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" – did you mean {near[0]!r}?" if near else ""
-    return ValueError(f"unknown {what} {name!r}{hint} (known: {', '.join(names)})")
+    return f"{hint} (known: {', '.join(names)})"
 
 
 @dataclass(frozen=True)

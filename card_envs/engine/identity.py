@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.checks import LARGEST, check_integers
 from card_envs.engine.keys import SEED_BITS
@@ -76,28 +77,49 @@ def follow_identity(identity: Identity) -> Identity:
     return seed, row, check_counter("match", match + 1)
 
 
-def write_identity(matches: Matches, seed: int | ArrayLike | None) -> None:
+def write_identity(
+    matches: Matches, seed: int | ArrayLike | Sequence[int | None] | None, rows: NDArray[np.int64] | None = None
+) -> None:
     """Write the identities of the matches that a reset deals.
 
     Args:
         matches: The matches, whose identities are overwritten.
-        seed: An int gives row i the identity (seed, i, 0), and an integer array [n] gives it (seed[i], 0, 0). ``None`` goes on
-            to the next match of each row, or draws a seed from the operating system if there was none before.
+        seed: An int gives the i-th of the rows the identity (seed, i, 0). A list of ints or an integer array [len(rows)] gives
+            it (seed[i], 0, 0). ``None``, also in a list, goes on to the next match of the row, or draws a seed from the
+            operating system if there was none before.
+        rows: The rows, int64; by default all.
 
     Raises:
         ValueError: A seed is out of range, the array has another shape or dtype, or the counter of a row's matches is at its
             end. Nothing has changed.
     """
-    if seed is None and matches.identity[0, SEED] != UNSEEDED:
-        check_counter("match", int(matches.identity[:, MATCH].max()) + 1)
-        matches.identity[:, MATCH] += 1
+    rows = matches.rows if rows is None else rows
+    number: Any = seed
+    if number is not None and np.ndim(number) == 0:
+        matches.identify(
+            rows, check_seed(number if isinstance(number, int) else np.asarray(number)[()]), np.arange(len(rows)), 0
+        )
         return
-    if seed is None:
-        seed = draw_seed()
-    if np.ndim(seed) == 0:
-        matches.identify(matches.rows, check_seed(seed if isinstance(seed, int) else np.asarray(seed)[()]), matches.rows, 0)
-    else:
-        seeds = check_integers(seed, matches.size, "seed")
-        if (seeds < 0).any():
-            raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
-        matches.identify(matches.rows, seeds, 0, 0)
+    seeds = [None] * len(rows) if seed is None else _check_seeds(seed, len(rows))
+    new = matches.identity[rows, SEED] == UNSEEDED
+    given = np.array([number is not None for number in seeds])
+    go_on = rows[~given & ~new]
+    if len(go_on):
+        check_counter("match", int(matches.identity[go_on, MATCH].max()) + 1)
+    matches.identity[go_on, MATCH] += 1
+    if given.any():
+        matches.identify(rows[given], [number for number in seeds if number is not None], 0, 0)
+    if (new & ~given).any():
+        drawn = rows[new & ~given]
+        matches.identify(drawn, draw_seed(), np.arange(len(drawn)), 0)
+
+
+def _check_seeds(seed: Any, size: int) -> list[int | None]:
+    """Return a seed or ``None`` for each row, from a list of them or an integer array."""
+    if isinstance(seed, list) and len(seed) == size and all(number is None or isinstance(number, int) for number in seed):
+        return [None if number is None else check_seed(number) for number in seed]
+    seeds = check_integers(seed, size, "seed")
+    if (seeds < 0).any():
+        raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
+    numbers: list[int | None] = seeds.tolist()
+    return numbers

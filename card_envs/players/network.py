@@ -21,8 +21,13 @@ from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.random import stream, unit
 from card_envs.players.player import Decisions
 
+
+def _rectify(x: Any) -> Any:  # no lambda, which could not be pickled
+    return np.maximum(x, 0.0)
+
+
 FORMAT = "card_envs.network/1"
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": _rectify}
 CHUNK = 64  # the rows of each matrix product
 _KEYS = {
     "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,

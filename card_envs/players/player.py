@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,10 +116,17 @@ class BuiltIn:
 
     batch_invariant = stateless = True
 
-    def __init__(self, policy: Policy, parameters: NDArray[np.float64], name: str) -> None:
-        self.policy = policy
+    def __init__(self, game: Game, policy: str, parameters: NDArray[np.float64], name: str) -> None:
+        self.game = game
+        self.policy: Policy = game.policy(policy)
         self.parameters = parameters
         self.name = name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"policy": self.policy.name}  # its function may have been made by another
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"policy": state["game"].policy(state["policy"])})
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         return decisions.choose(self.policy.name, self.parameters)

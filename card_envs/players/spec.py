@@ -46,14 +46,32 @@ def registered_players(game: str) -> dict[str, str]:
 
 
 def split_specs(text: str) -> list[str]:
-    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` contains three."""
-    specs, depth, start = [], 0, 0
+    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` contains three.
+
+    A spec with a comma in it, such as a path, may stand in quotes: ``"ev,'runs/a,b.safetensors'"`` contains two.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    specs, depth, start, quote = [], 0, 0, ""
     for i, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+        if quote:
+            escaped = depth > 0 and text[i - 1] == "\\"  # a string among the arguments of a spec
+            quote = "" if character == quote and not escaped else quote
+        elif character in "'\"" and (depth > 0 or not text[start:i].strip()):
+            quote = character
+        elif character == "," and depth == 0:
             specs.append(text[start:i])
             start = i + 1
-    return [spec.strip() for spec in [*specs, text[start:]]]
+        else:
+            depth += (character in "([{") - (character in ")]}")
+    if quote and depth == 0:
+        raise ValueError(f"players {text!r}: the quote before {text[start:].strip()[1:]!r} is not closed")
+    return [_unquote(spec.strip()) for spec in [*specs, text[start:]]]
+
+
+def _unquote(spec: str) -> str:
+    return spec[1:-1] if len(spec) > 1 and spec[0] in "'\"" and spec[-1] == spec[0] else spec
 
 
 def resolve(spec: str | Player, game: Game, options: Options | None = None) -> Player:
@@ -137,7 +155,7 @@ def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywo
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise ValueError(f"player {spec!r}: {key} = {value!r} is not a finite number")
-    return BuiltIn(policy, np.array(list(values.values()), np.float64), spec)
+    return BuiltIn(game, name, np.array(list(values.values()), np.float64), spec)
 
 
 def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Player:
