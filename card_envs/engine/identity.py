@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,9 +83,9 @@ def write_identity(matches: Matches, seed: Seeds, rows: NDArray[np.int64] | None
 
     Args:
         matches: The matches, whose identities are overwritten.
-        seed: An int gives row i the identity (seed, i, 0), and an integer array with a number for each row gives it
-            (seed[i], 0, 0). ``None`` goes on to the next match of each row, or draws a seed from the operating system if there
-            was none before. A list of seeds may hold ``None`` as well.
+        seed: An int gives the i-th of the rows the identity (seed, i, 0). A list of ints or an integer array [len(rows)] gives
+            it (seed[i], 0, 0). ``None``, also in a list, goes on to the next match of the row, or draws a seed from the
+            operating system if there was none before.
         rows: The rows, int64; by default all.
 
     Raises:
@@ -93,23 +93,32 @@ def write_identity(matches: Matches, seed: Seeds, rows: NDArray[np.int64] | None
             end. Nothing has changed.
     """
     rows = matches.rows if rows is None else rows
-    if isinstance(seed, list) and len(seed) == len(rows) and None in seed:
-        _read_seeds([0 if number is None else number for number in seed], len(rows))
-        for number, row in zip(seed, rows.tolist()):
-            write_identity(matches, None if number is None else [number], np.array([row]))
-    elif seed is None and matches.identity[rows[0], SEED] != UNSEEDED:
-        check_counter("match", int(matches.identity[rows, MATCH].max()) + 1)
-        matches.identity[rows, MATCH] += 1
-    elif seed is None or np.ndim(cast(ArrayLike, seed)) == 0:
-        scalar = draw_seed() if seed is None else seed if isinstance(seed, int) else np.asarray(seed)[()]
-        matches.identify(rows, check_seed(scalar), rows, 0)
-    else:
-        matches.identify(rows, _read_seeds(cast(ArrayLike, seed), len(rows)), 0, 0)
+    number: Any = seed
+    if number is not None and np.ndim(number) == 0:
+        matches.identify(
+            rows, check_seed(number if isinstance(number, int) else np.asarray(number)[()]), np.arange(len(rows)), 0
+        )
+        return
+    seeds = [None] * len(rows) if seed is None else _check_seeds(seed, len(rows))
+    new = matches.identity[rows, SEED] == UNSEEDED
+    given = np.array([number is not None for number in seeds])
+    go_on = rows[~given & ~new]
+    if len(go_on):
+        check_counter("match", int(matches.identity[go_on, MATCH].max()) + 1)
+    matches.identity[go_on, MATCH] += 1
+    if given.any():
+        matches.identify(rows[given], [number for number in seeds if number is not None], 0, 0)
+    if (new & ~given).any():
+        drawn = rows[new & ~given]
+        matches.identify(drawn, draw_seed(), np.arange(len(drawn)), 0)
 
 
-def _read_seeds(seeds: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return seeds as int64 [size], or raise ``ValueError``."""
-    array = check_integers(seeds, size, "seed")
-    if (array < 0).any():
-        raise ValueError(f"seed of row {int(np.argmax(array < 0))} is negative")
-    return array
+def _check_seeds(seed: Any, size: int) -> list[int | None]:
+    """Return a seed or ``None`` for each row, from a list of them or an integer array."""
+    if isinstance(seed, list) and len(seed) == size and all(number is None or isinstance(number, int) for number in seed):
+        return [None if number is None else check_seed(number) for number in seed]
+    seeds = check_integers(seed, size, "seed")
+    if (seeds < 0).any():
+        raise ValueError(f"seed of row {int(np.argmax(seeds < 0))} is negative")
+    numbers: list[int | None] = seeds.tolist()
+    return numbers

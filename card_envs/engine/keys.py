@@ -113,11 +113,12 @@ def derive_roots(seeds: Iterable[int]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(map(derive_root, seeds)), "<u8").astype(np.uint64).reshape(-1, ROOT_WORDS)
 
 
-def split_seed(seed: int) -> NDArray[np.uint64]:
-    """Return a seed as uint64 [4], the lowest word first."""
-    return np.frombuffer(seed.to_bytes(SEED_BITS // 8, "little"), "<u8").astype(np.uint64)
+def split_seeds(seeds: Iterable[int]) -> NDArray[np.uint64]:
+    """Return seeds as uint64 [n, 4], the lowest word first."""
+    joined = b"".join(seed.to_bytes(SEED_BITS // 8, "little") for seed in seeds)
+    return np.frombuffer(joined, "<u8").astype(np.uint64).reshape(-1, SEED_WORDS)
 
 
 def join_seed(words: NDArray[np.uint64]) -> int:
-    """Return the seed that :func:`split_seed` has split."""
+    """Return the seed that :func:`split_seeds` has split."""
     return int.from_bytes(words.astype("<u8").tobytes(), "little")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from card_envs.engine import loops
 from card_envs.engine.compiled import load_loop, unwrap
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.keys import NO_SALT, REDEALS, SEED_WORDS, derive, derive_roots, join_seed, split_seed
+from card_envs.engine.keys import NO_SALT, REDEALS, SEED_WORDS, derive, derive_roots, join_seed, split_seeds
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
 from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
@@ -135,24 +135,19 @@ class Matches:
     # -- identities
 
     def identify(
-        self, rows: Rows, seed: int | NDArray[np.int64], row: int | NDArray[np.int64], match: int | NDArray[np.int64]
+        self, rows: Rows, seed: int | Sequence[int], row: int | NDArray[np.int64], match: int | NDArray[np.int64]
     ) -> None:
         """Give these rows the identity (seed, row, match). Nothing is dealt yet.
 
         Args:
             rows: The rows.
-            seed: A seed for all of them, or int64 [len(rows)].
-            row, match: Likewise.
+            seed: A seed for all of them, or one for each.
+            row, match: Likewise; for each in an array, int64 [len(rows)].
         """
-        if isinstance(seed, int):
-            self.seeds[rows] = split_seed(seed)
-            self.keys[rows, :STREAM] = derive_roots([seed])
-            self.identity[rows, SEED] = seed if seed < 2**63 else LONG_SEED
-        else:
-            self.seeds[rows] = 0
-            self.seeds[rows, 0] = seed
-            self.keys[rows, :STREAM] = derive_roots(seed.tolist())
-            self.identity[rows, SEED] = seed
+        seeds = [seed] if isinstance(seed, int) else seed
+        self.seeds[rows] = split_seeds(seeds)
+        self.keys[rows, :STREAM] = derive_roots(seeds)
+        self.identity[rows, SEED] = [number if number < 2**63 else LONG_SEED for number in seeds]
         self.identity[rows, ROW] = row
         self.identity[rows, MATCH] = match
 
@@ -216,11 +211,10 @@ class Matches:
 
     def deal_ordered(self, identity: tuple[int, int, int], orders: Sequence[Sequence[int]], row: int = 0) -> None:
         """Deal the match of an identity in a row, from decks that begin with these orders of card indices."""
-        rows = self.rows[row : row + 1]
-        self.identify(rows, *identity)
+        self.identify(self.rows[row : row + 1], *identity)
         self._give_order(self.template, 0, orders[0] if orders else [])
         self.forget_orders([row])
-        self.deal(rows)
+        self.deal(self.rows[row : row + 1])
         self.template["ordered"] = 0  # the next match has decks of its own
         if len(orders) > 1:
             self.later_orders[row] = {finished: list(order) for finished, order in enumerate(orders[1:])}
