@@ -24,10 +24,11 @@ import typer
 from rich.console import Console
 
 from card_envs.arena import derive_list_seed
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
-from card_envs.players.network import save_network, write_atomically
+from card_envs.players.network import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.settings import Settings, load_settings
 
@@ -308,7 +309,7 @@ def start(
             raise ValueError(f"--out {out} exists: choose another directory, or go on with the run in it by --resume")
         try:
             out.mkdir(parents=True, exist_ok=True)
-            write_atomically(out / "run.json", json.dumps(asdict(run)).encode())
+            write_file(out / "run.json", json.dumps(asdict(run)).encode())
         except OSError as error:
             raise ValueError(f"--out {out} cannot be written ({error.strerror})") from None
     except ValueError as error:

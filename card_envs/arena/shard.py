@@ -8,9 +8,7 @@ their boards is played alone, with its rows in a fixed order and linear algebra 
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -128,49 +126,6 @@ class Shard:
         sums = (*PER_SHARD, "boards", "deals", "truncated", "seconds", "timed")
         added: dict[str, Any] = {name: sum(getattr(s, name) for s in parts) for name in sums}
         return Shard(self.first, **joined, **added, told=[text for s in parts for text in s.told][:FAULTS_TOLD])
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON-able values; the integers of every board are packed as base64 of zlib of little-endian int64."""
-        packed = {name: _pack(getattr(self, name)) for name in PER_BOARD}
-        lists = {name: getattr(self, name).tolist() for name in PER_SHARD}
-        rest = {name: getattr(self, name) for name in ("first", "boards", "deals", "truncated", "told")}
-        return rest | lists | packed
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], different: int, counts: int) -> Shard:
-        """Read a shard that :meth:`to_json` has written.
-
-        Args:
-            data: The JSON-able values.
-            different: The number of different players.
-            counts: The number of counts of the game.
-
-        Raises:
-            ValueError: The data are not those of such a shard.
-        """
-        try:
-            boards = int(data["boards"])
-            shapes = {"pairs": (boards, different, different), "counts": (boards, different, counts)}
-            packed: dict[str, Any] = {name: _unpack(data[name], shapes.get(name, (boards, different))) for name in PER_BOARD}
-            lists: dict[str, Any] = {name: np.array(data[name], np.int64) for name in PER_SHARD}
-            if int(data["first"]) < 0:
-                raise ValueError("its first board is negative")
-            if any(len(array) != different for array in lists.values()):
-                raise ValueError("wrong number of players")
-            rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "boards", "deals", "truncated")}
-            untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
-            return cls(**rest, **packed, **lists, **untimed, told=list(map(str, data["told"])))
-        except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
-            raise ValueError(f"a damaged shard ({error})") from None
-
-
-def _pack(array: NDArray[np.int64]) -> str:
-    return base64.b64encode(zlib.compress(array.astype("<i8").tobytes(), 6)).decode("ascii")
-
-
-def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i8")
-    return flat.reshape(shape).astype(np.int64)
 
 
 def merge_shards(shards: Mapping[int, Shard]) -> dict[int, Shard]:
