@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +17,14 @@ import pytest
 from typer.testing import CliRunner
 
 import card_envs
-from card_envs.cli import app
+from card_envs.cli import app, main
 from card_envs.cli.play import assign_seats
 from card_envs.players import Decisions
 from card_envs.players.human import Human, Quit
+from card_envs.players.network import save_network
 from tests import games
 from tests.helpers import GAMES, play_on, quick, short
+from tests.test_network import make_network
 
 every_game = pytest.mark.parametrize("name", GAMES)
 
@@ -164,6 +170,17 @@ def test_several_people_at_one_table(name: str, seed: int) -> None:
     assert "over: seat" in text
 
 
+@pytest.mark.parametrize("quote", ["'", '"'])
+def test_play_takes_a_path_with_a_comma_in_quotes(quote: str, seed: int, tmp_path: Path) -> None:
+    """Issue 11, clients: a path with a comma was split into two players."""
+    file = tmp_path / "a, b's.safetensors" if quote == '"' else tmp_path / "a,b.safetensors"
+    save_network(file, make_network(seed))
+    arguments = ["--players", "2", "--seed", str(seed), "--seat", "1"]
+    text = run_well("play", "flip7", "--against", f"{quote}{file}{quote}", *arguments, answers="1\n" * 4)
+    assert f"seat 0 ({file}): " in text
+    assert_one_line(run("play", "flip7", "--against", f"{quote}{file}", *arguments))
+
+
 def test_the_others_sit_clockwise_from_the_person() -> None:
     assert assign_seats(["a", "b", "c"], 2, 4) == ["b", "c", "human", "a"]
     assert assign_seats(["a"], 1, 3) == ["a", "human", "a"]
@@ -246,6 +263,25 @@ def bust_chance(state: dict[str, Any], seat: int) -> float:
     return sum(map(busts, state["deck"])) / max(1, len(state["deck"]))
 
 
+@pytest.mark.parametrize("columns", [80, 40, 132, None])
+def test_human_s_choices_fit_the_terminal(columns: int | None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 11, clients: they were wrapped at 100 columns, whatever the terminal has."""
+    if columns is None:  # neither a terminal nor COLUMNS
+        monkeypatch.delenv("COLUMNS", raising=False)
+        monkeypatch.setattr("sys.__stdout__", None)
+    else:
+        monkeypatch.setenv("COLUMNS", str(columns))
+    table = card_envs.table("flip7", players=12, seed=seed)
+    for _ in play_on(table, random.Random(seed), eager=0.9):
+        if len(table.legal_actions()) >= 10:
+            break
+    told = ask_human(table, ["1"])[1][-1].splitlines()
+    longest = max(len(f"{number} {action}") for number, action in enumerate(table.legal_actions(), 1))
+    assert max(map(len, told)) <= (columns or 80)
+    assert max(map(len, told)) > (columns or 80) - longest - len("   ")  # the width is used
+    assert "".join(told).replace(" ", "") == "".join(f"{n}{a}" for n, a in enumerate(table.legal_actions(), 1)).replace(" ", "")
+
+
 def test_human_who_quits(seed: int) -> None:
     with pytest.raises(Quit):
         ask_human(card_envs.table("flip7", seed=seed), ["quit"])
@@ -293,6 +329,49 @@ def test_replay_of_a_broken_file_is_one_line(what: str, record: Path) -> None:
     result = run("replay", str(record))
     assert_one_line(result)
     assert str(record) in errors(result)
+
+
+# ---- outputs that cannot print everything
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1"])
+@pytest.mark.parametrize(
+    "command", ["rules flip7", "rules rummy", "games", "play pis_yedili --seed 1", "play --help", "risk odds 3", "rules flip"]
+)
+def test_output_in_a_narrow_encoding_has_replacements(command: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 11, clients: ``rules``, ``games`` and ``play`` died of a UnicodeEncodeError."""
+    narrow, full = (run_encoded(command.split(), each, monkeypatch) for each in (encoding, "utf-8"))
+    assert narrow[0] == full[0] == (2 if command == "rules flip" else 0)
+    for got, expected in zip(narrow[1:], full[1:], strict=True):
+        assert got == expected.decode("utf-8").encode(encoding, "replace")
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "ascii", "utf-8"])
+def test_json_in_a_narrow_encoding_is_escaped(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, output, _ = run_encoded(["games", "--json"], encoding, monkeypatch)
+    assert json.loads(output.decode(encoding)) == json.loads(run_well("games", "--json"))
+
+
+def test_a_process_with_a_narrow_output_ends_well() -> None:
+    """What the shell starts is the same."""
+    code = "import sys; sys.argv = ['card-envs', 'rules', 'flip7']; from card_envs.cli import main; main()"
+    environment = os.environ | {"PYTHONIOENCODING": "cp1252"}
+    text = subprocess.run([sys.executable, "-c", code], capture_output=True, env=environment, check=True).stdout
+    assert text.startswith(b"# Flip 7")
+
+
+def run_encoded(words: Sequence[str], encoding: str, monkeypatch: pytest.MonkeyPatch) -> tuple[int, bytes, bytes]:
+    """Run the installed script with outputs of an encoding; return its exit code and what it printed."""
+    outputs = [io.BytesIO(), io.BytesIO()]
+    with monkeypatch.context() as patch:
+        for name, output in zip(("stdout", "stderr"), outputs, strict=True):
+            patch.setattr(sys, name, io.TextIOWrapper(output, encoding=encoding, newline="\n", write_through=True))
+        patch.setattr(sys, "stdin", io.StringIO("1\nquit\n"))
+        patch.setattr(sys, "argv", ["card-envs", *words])
+        patch.setenv("COLUMNS", "100")
+        with pytest.raises(SystemExit) as end:
+            main()
+        return int(end.value.code or 0), outputs[0].getvalue(), outputs[1].getvalue()
 
 
 # ---- speed
@@ -349,6 +428,7 @@ WRONG = {
     "play flip7 --against evv": "'ev'",
     "play flip7 --against ev,": "player ''",
     "play flip7 --against ev(1": "ev(1",
+    "play flip7 --against 'ev": "the quote before 'ev' is not closed",
     "play flip7 --against nowhere.safetensors": "nowhere.safetensors",
     "play flip7 --against no_such_module:f": "no_such_module",
     "play flip7 --against ev,ev --players 4": "2 players are named, but a table for 4 needs 3",

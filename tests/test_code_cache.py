@@ -118,6 +118,7 @@ def test_a_read_only_place_is_told_once(tmp_path: Path) -> None:
     assert "the result is cached" not in done.stderr
 
 
+@pytest.mark.long
 def test_a_game_survives_a_damaged_cache(folder: Path, seed: int) -> None:
     """Every loop of the process at once: it compiles anew what it finds damaged, and plays the same match."""
     environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}

@@ -48,7 +48,9 @@ def test_a_double_deck_is_built_under_its_given_cards_and_shuffled() -> None:
     """The given cards on top in their order, all others below them, shuffled by the stream of the deal."""
     pack = deck.make_pack(deck.RANKS, deck.SUITS, copies=2)
     options = (Option("players", 2, "", 2, 2),)
-    states = np.zeros(1, lay_out_state(options, ("turn", "over"), pack.copies, (), deck_for_each_deal=True).dtype)
+    states = np.zeros(
+        1, lay_out_state(options, ("turn", "over"), pack.copies, (), scores=(0, 1), deck_for_each_deal=True).dtype
+    )
     s: Any = open_row(states)
     given = [FRENCH.index(card) for card in ("Kh", "Ac", "Kh")]
     s.key, s.finished = match_key(3, 0, 0), 5
@@ -174,7 +176,9 @@ def test_a_game_of_a_double_deck_runs_on_the_engine() -> None:
     pack = deck.make_pack(deck.RANKS, deck.SUITS, copies=2)
     cards = deck.list_cards(pack.copies)
     options = (Option("players", 2, "", 2, 2),)
-    states = np.zeros(1, lay_out_state(options, ("turn", "over"), pack.copies, (), deck_for_each_deal=True).dtype)
+    states = np.zeros(
+        1, lay_out_state(options, ("turn", "over"), pack.copies, (), scores=(0, 1), deck_for_each_deal=True).dtype
+    )
     s: Any = open_row(states)
     s.players, s.key = 2, match_key(1, 0, 0)
     orders = []

@@ -30,7 +30,7 @@ PHASES = ("turn", "over")
 
 
 def lay_out(*fields: StateField, copies: tuple[int, ...] = (1,) * 52, deck_for_each_deal: bool = False) -> StateLayout:
-    return lay_out_state(OPTIONS, PHASES, copies, fields, deck_for_each_deal=deck_for_each_deal)
+    return lay_out_state(OPTIONS, PHASES, copies, fields, scores=(0, 1), deck_for_each_deal=deck_for_each_deal)
 
 
 # ---- the state
@@ -60,12 +60,19 @@ def test_a_state_is_sorted_by_item_size_and_padded_to_whole_words(extra: int) ->
     assert padding < 8
 
 
+def test_totals_cannot_overflow() -> None:
+    """Issue 11, item 5: the most deals that a match can have, each with the most points, fit in a total."""
+    with pytest.raises(TypeError, match="totals of 1000000 deals"):
+        lay_out_state(OPTIONS, PHASES, (1,), (), scores=(-2148, 0), deck_for_each_deal=True)
+
+
 def test_bounds_come_with_the_fields() -> None:
     bounds = lay_out(StateField("own", np.int8, (), (-1, 4)), StateField("free", np.int32)).bounds
     assert (bounds["own"], bounds["players"], bounds["choice"], bounds["flag"]) == ((-1, 4), (2, 5), (0, 2), (0, 1))
     assert (bounds["to_move"], bounds["dealer"], bounds["phase"], bounds["deal_over"]) == ((-1, 4), (0, 4), (0, 1), (0, 0))
     assert (bounds["deck"], bounds["drawn"]) == ((0, 51), (0, 52))
-    assert not {"free", "key", "totals", "scores", "padding"} & {*bounds}
+    assert bounds["scores"] == (0, 1)
+    assert not {"free", "key", "totals", "padding"} & {*bounds}
 
 
 def test_a_deck_for_each_deal_can_be_ordered_apart() -> None:

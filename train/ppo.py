@@ -24,6 +24,7 @@ import typer
 from rich.console import Console
 
 from card_envs.arena import derive_list_seed
+from card_envs.console import allow_any_output
 from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
@@ -354,4 +355,5 @@ def _load_run(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | N
 
 
 if __name__ == "__main__":
+    allow_any_output()
     sys.exit(app())

@@ -31,11 +31,13 @@ from card_envs.arena.tournament import (
 from card_envs.arena.workers import Threads
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.measures import load_measures
+from card_envs.engine.messages import shorten
 from card_envs.games import load_game
 
 SCHEMA = "card_envs.benchmark/2"
 MATCHES = 2_000  # of each line-up
 MOST_BOARDS = 100_000  # of a sequential test, or of a report to be continued if no more are asked for
+MOST_MATCHES = 10**9  # of each line-up: the parts of more could not even be listed
 SAVE_EVERY = 30.0  # seconds
 LIBRARIES = ("card-envs", "numpy", "scipy", "numba", "choix")
 
@@ -344,8 +346,11 @@ def check_matches(matches: object, players: int) -> int:
     Raises:
         ValueError: The number is not whole, or too small for two boards of this many players.
     """
-    if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or matches <= players:
-        raise ValueError(f"matches = {matches!r}: allowed is a whole number from {players + 1} (2 boards of {players})")
+    if isinstance(matches, bool) or not isinstance(matches, int | np.integer) or not players < matches <= MOST_MATCHES:
+        raise ValueError(
+            f"matches = {shorten(matches)}: allowed is a whole number from {players + 1} (2 boards of {players})"
+            f" to {MOST_MATCHES:,}"
+        )
     return int(matches)
 
 

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 import card_envs
 from card_envs.cli import bench, games, play, replay, rules, speed
+from card_envs.console import allow_any_output
 from card_envs.risk.cli import app as risk_app
 
 
@@ -69,4 +70,5 @@ app.command("speed")(speed.speed)
 
 def main() -> None:
     """Run the installed script."""
+    allow_any_output()
     app(prog_name="card-envs")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.checks import check_choice, check_count, check_integers, check_rows, check_seats
-from card_envs.engine.game import Game, IllegalAction, OptionValue
+from card_envs.engine.checks import check_choice, check_count, check_integers, check_parameters, check_rows, check_seats
+from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 
@@ -71,7 +71,8 @@ class Batch:
         **options: The options of the game, such as ``players=4``.
 
     Raises:
-        ValueError: An option or name is unknown, or a value is out of range.
+        UnexpectedKeyword: A keyword is unknown. This is a ``TypeError`` and a ``ValueError``.
+        ValueError: A name is unknown, or a value is out of range.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class Batch:
         interpreted: bool = False,
         **options: OptionValue,
     ) -> None:
+        check_keywords("Batch", options, [*game.option_names, "seed", "threads", "reward", "episode", "interpreted"])
         values: dict[str, Any] = dict(options)
         self._bind(make_matches(game, size, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **values))
         self.reset(seed)
@@ -148,52 +150,53 @@ class Batch:
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
         actions = np.empty(self.size, np.int64)
-        self.choose("random", np.empty(0), actions)
+        self._check_open(self.matches.rows)
+        parameters = check_parameters(self.game.policy("random"), None)
+        self.matches.choose("random", parameters, actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
         return actions
 
     def choose(
         self,
         policy: str,
-        parameters: NDArray[np.float64],
+        parameters: ArrayLike | None,
         actions: NDArray[np.int64],
-        rows: NDArray[np.int64] | None = None,
-        who: NDArray[np.int8] | None = None,
+        rows: ArrayLike | None = None,
+        who: ArrayLike | None = None,
         index: int = 0,
     ) -> None:
         """Write a built-in policy's actions for some rows into ``actions``.
 
         Args:
             policy: The name of the policy.
-            parameters: The parameters of the policy, float64.
+            parameters: The parameters of the policy, numbers from -1e9 to 1e9; ``None`` stands for its own.
             actions: Where the actions are written, int64 [size]. Other rows are left alone.
-            rows: The rows to choose for, int64; by default all.
-            who: If given, the policy chooses only in rows with ``who[row] == index``, int8 [size].
+            rows: The rows to choose for; by default all.
+            who: If given, the policy chooses only in rows with ``who[row] == index``, integers [size].
             index: See ``who``.
 
         Raises:
-            ValueError: The policy is unknown, or takes another number of parameters.
-            TypeError: An array has another dtype or is not contiguous.
+            ValueError: The policy is unknown or its parameters are not allowed, a row is out of range or its match is over.
+            TypeError: ``actions`` is not a writable, contiguous array of int64.
         """
-        which = self.matches.rows if rows is None else rows
-        who = np.full(self.size, index, np.int8) if who is None else who
-        for array, dtype in ((which, np.int64), (who, np.int8), (parameters, np.float64), (actions, np.int64)):
-            if array.dtype != dtype or not array.flags.c_contiguous:
-                raise TypeError(f"choose: a contiguous array of {dtype.__name__} is expected, got {array.dtype}")
-        self._check_parameters(policy, parameters)
-        self.matches.choose(policy, parameters, actions, which, who, index)
+        if not isinstance(actions, np.ndarray) or actions.dtype != np.int64 or not actions.flags.carray:
+            kind = actions.dtype if isinstance(actions, np.ndarray) else type(actions).__name__
+            raise TypeError(f"choose: a writable, contiguous array of int64 is expected for actions, got {kind}")
+        check_integers(actions, self.size, "actions")
+        checked = check_parameters(self.game.policy(policy), parameters)
+        which = self.matches.rows if rows is None else check_rows(rows, self.size)
+        if who is not None:
+            which = which[check_integers(who, self.size, "who")[which] == index]
+        self._check_open(which)
+        self.matches.choose(policy, checked, actions, which, np.zeros(self.size, np.int8), 0)
 
-    def _check_parameters(self, policy: str, given: NDArray[np.float64] | None) -> NDArray[np.float64]:
-        """Return the given parameters, or else the defaults. Compiled code relies on their number."""
-        defaults = self.game.policy(policy).defaults
-        if given is None:
-            return np.array([*defaults.values()], np.float64)
-        if given.shape != (len(defaults),):
-            names = f" ({', '.join(defaults)})" if defaults else ""
-            raise ValueError(f"{policy} takes {len(defaults)} parameters{names}, an array of shape {given.shape} is given")
-        return given
+    def _check_open(self, rows: NDArray[np.int64]) -> None:
+        """Raise ``ValueError`` if the match of a row is over: nobody is to move there."""
+        over = self.to_move[rows] < 0
+        if over.any():
+            raise ValueError(f"the match of row {int(rows[np.argmax(over)])} is over")
 
     def playout(
-        self, steps: int, policy: str = "random", parameters: NDArray[np.float64] | None = None
+        self, steps: int, policy: str = "random", parameters: ArrayLike | None = None
     ) -> tuple[int, NDArray[np.float64]]:
         """Play ``steps`` decisions in every row in one compiled call, with one built-in policy in all seats.
 
@@ -202,14 +205,20 @@ class Batch:
 
         Returns:
             The number of matches that ended, and the sum of their ``reward="win"`` for each seat, float64 [players].
+
+        Raises:
+            ValueError: ``steps`` is not a whole number from 1, the policy is unknown or its parameters are not allowed, or a
+                match is over.
         """
-        return self.matches.playout(steps, policy, self._check_parameters(policy, parameters))
+        self._check_open(self.matches.rows)
+        parameters = check_parameters(self.game.policy(policy), parameters)
+        return self.matches.playout(check_count("steps", steps), policy, parameters)
 
     def rollout(
         self,
         actions: ArrayLike,
         policy: str = "random",
-        parameters: NDArray[np.float64] | None = None,
+        parameters: ArrayLike | None = None,
         *,
         until: str = "match",
         seeds: ArrayLike | None = None,
@@ -222,7 +231,7 @@ class Batch:
         Args:
             actions: An integer array [size] of legal actions.
             policy: The name of the policy.
-            parameters: The parameters of the policy, float64; by default its own.
+            parameters: The parameters of the policy, numbers from -1e9 to 1e9; by default its own.
             until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
             seeds: An integer array [size]. If it is given, the policy draws its choices in row i from ``seeds[i]``, no longer
                 from the stream that the match has for its players.
@@ -232,13 +241,14 @@ class Batch:
 
         Raises:
             IllegalAction: As for :meth:`step`.
-            ValueError: As for :meth:`step`, or the policy is unknown.
+            ValueError: As for :meth:`step`, or the policy is unknown or its parameters are not allowed.
         """
-        parameters = self._check_parameters(policy, parameters)
+        parameters = check_parameters(self.game.policy(policy), parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
+        drawn_from = None if seeds is None else check_integers(seeds, self.size, "seeds")
         self._set_actions(actions)
-        if seeds is not None:
-            self.matches.seed_players(check_integers(seeds, self.size, "seeds"))
+        if drawn_from is not None:
+            self.matches.seed_players(drawn_from)
         return self.matches.rollout(policy, parameters, whole_match)
 
     # -- looking and copying

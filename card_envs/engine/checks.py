@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.game import unknown
+from card_envs.engine.game import Policy, unknown
+from card_envs.engine.messages import shorten
 
 LARGEST = 2**63 - 1
+LARGEST_PARAMETER = 1e9  # of a policy
 
 
 def check_choice(what: str, value: object, known: Sequence[str]) -> str:
@@ -21,16 +23,18 @@ def check_choice(what: str, value: object, known: Sequence[str]) -> str:
 
 
 def check_count(what: str, value: object) -> int:
-    """Return ``value`` as an int if it is a whole number of at least 1."""
+    """Return ``value`` as an int if it is a whole number of at least 1 that compiled code can hold."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{what} = {value!r}: allowed is a whole number from 1")
+        raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number from 1")
+    if value > LARGEST:
+        raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number up to 2**63 - 1")
     return int(value)
 
 
 def check_seat(seat: object, players: int) -> int:
     """Return ``seat`` as an int if there is such a seat at the table."""
     if not isinstance(seat, int | np.integer) or isinstance(seat, bool) or not 0 <= seat < players:
-        raise ValueError(f"seat = {seat!r}: allowed are 0 … {players - 1}")
+        raise ValueError(f"seat = {shorten(seat)}: allowed are 0 … {players - 1}")
     return int(seat)
 
 
@@ -40,7 +44,7 @@ def check_seats(seats: ArrayLike, size: int, players: int) -> NDArray[np.int64]:
     array = check_integers(np.full(size, array) if array.ndim == 0 else array, size, "seats")
     if (array < 0).any() or (array >= players).any():
         raise ValueError(f"seats: allowed are 0 … {players - 1}")
-    return array
+    return copy_integers(array)
 
 
 def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
@@ -50,7 +54,31 @@ def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
         raise ValueError("indices: a non-empty list of row numbers is expected")
     if array.min() < 0 or array.max() >= size:
         raise ValueError(f"indices: rows are 0 … {size - 1}")
-    return array.astype(np.int64, copy=False)
+    return copy_integers(array)
+
+
+def copy_integers(array: NDArray[Any]) -> NDArray[np.int64]:
+    """Return a copy as the one kind of array for which loops are compiled: int64, contiguous, writable."""
+    return np.array(array, np.int64, order="C")
+
+
+def check_parameters(policy: Policy, values: ArrayLike | None) -> NDArray[np.float64]:
+    """Return a copy of a policy's parameters, float64; ``None`` stands for the defaults.
+
+    Compiled code relies on their number and on their range, in which no value of an action overflows.
+    """
+    defaults = policy.defaults
+    try:
+        array = np.array([*defaults.values()] if values is None else values, np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{policy.name}: parameters {shorten(values)} are not numbers") from None
+    if array.shape != (len(defaults),):
+        names = f" ({', '.join(defaults)})" if defaults else ""
+        raise ValueError(f"{policy.name} takes {len(defaults)} parameters{names}, an array of shape {array.shape} is given")
+    for name, value in zip(defaults, array.tolist(), strict=True):
+        if not abs(value) <= LARGEST_PARAMETER:
+            raise ValueError(f"{policy.name}: {name} = {value} is not a number from -1e9 to 1e9")
+    return array
 
 
 def check_integers(values: ArrayLike, size: int, what: str) -> NDArray[np.int64]:

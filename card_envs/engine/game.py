@@ -17,6 +17,7 @@ import numpy as np
 
 from card_envs.engine.actions import index_actions
 from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON, Rule, compose_rules
+from card_envs.engine.messages import shorten
 from card_envs.engine.observation import Field, FieldSpec, lay_out_fields, locate_fields
 from card_envs.engine.options import Option, Options, OptionValue
 from card_envs.engine.picture import Picture
@@ -25,8 +26,8 @@ from card_envs.engine.state import COMMON_FIELDS, MOST_DEALS, NOBODY, StateField
 # A game imports from the engine only what stands here, in ``random`` (randomness and sets of bits) and in ``picture``.
 __all__ = [
     "CUT_OFF", "DECIDED", "GOES_ON", "MOST_DEALS", "NOBODY", "Deck", "Field", "FieldSpec", "Game", "IllegalAction", "Metric",
-    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "index_actions", "lay_out_state", "locate_fields",
-    "unknown",
+    "Option", "OptionValue", "Options", "Policy", "Rule", "StateField", "UnexpectedKeyword", "check_keywords", "index_actions",
+    "lay_out_state", "locate_fields", "unknown",
 ]  # fmt: skip
 
 Deck = Sequence[str] | Sequence[Sequence[str]] | None  # the given order of a deck, or one for each deal
@@ -36,12 +37,31 @@ class IllegalAction(ValueError):  # noqa: N818 (the name is public)
     """An action that the rules do not allow now. Nothing has changed."""
 
 
+class UnexpectedKeyword(TypeError, ValueError):  # noqa: N818 (it is named after Python's own message)
+    """A keyword that a function does not have.
+
+    It is a ``TypeError`` in Python's words, since libraries try keywords that an environment may have and look for these words,
+    and a ``ValueError``, as for every other wrong argument.
+    """
+
+
 def unknown(what: str, name: object, known: Iterable[str]) -> ValueError:
     """Return an error for a name that is not in ``known``. Its message suggests the nearest name and lists all of them."""
+    return ValueError(f"unknown {what} {shorten(name)}{_suggest(name, list(known))}")
+
+
+def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise :class:`UnexpectedKeyword` for a keyword that is not in ``known``. The message names the function like Python."""
     names = list(known)
+    for name in given:
+        if name not in names:
+            raise UnexpectedKeyword(f"{function}() got an unexpected keyword argument {name!r}{_suggest(name, names)}")
+
+
+def _suggest(name: object, names: list[str]) -> str:
     near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
     hint = f" – did you mean {near[0]!r}?" if near else ""
-    return ValueError(f"unknown {what} {name!r}{hint} (known: {', '.join(names)})")
+    return f"{hint} (known: {', '.join(names)})"
 
 
 @dataclass(frozen=True)
@@ -122,6 +142,7 @@ class Game:
     state_dtype: np.dtype[np.void]
     init: Rule
     step: Rule
+    judge_match: Rule
     action_mask: Rule
     observe: Rule
     redeal: Rule
@@ -181,8 +202,8 @@ class Game:
                     raise TypeError(f"{name}: {module.__name__} has no {piece}{hint}")
                 pieces[attribute] = getattr(module, piece)
         layout = pieces.pop("layout")
-        begin_deal, step, judge_match = (pieces.pop(rule) for rule in ("begin_deal", "step", "judge_match"))
-        init, play = compose_rules(begin_deal, step, judge_match, over=len(pieces["phases"]) - 1)
+        begin_deal, step = pieces.pop("begin_deal"), pieces.pop("step")
+        init, play = compose_rules(begin_deal, step, pieces["judge_match"], over=len(pieces["phases"]) - 1)
         return cls(
             module=package,
             name=name,
@@ -246,9 +267,9 @@ class Game:
         preset: Options = {}
         if self.presets and "variant" in given:
             variant = given.pop("variant")
-            if variant not in self.presets:
+            if not isinstance(variant, str) or variant not in self.presets:
                 raise unknown(f"variant of {self.name}", variant, self.presets)
-            preset = self.presets[str(variant)]
+            preset = self.presets[variant]
         for name in given:
             if name not in table:
                 raise unknown(f"option of {self.name}", name, self.option_names)
@@ -311,9 +332,9 @@ class Game:
             raise ValueError(f"deck: {self.name} has one deck for all deals; one list of card names is expected")
         return [self._read_order(part) for part in deck]
 
-    def _read_order(self, names: Sequence[Any]) -> list[int]:
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"deck: a list of card names is expected instead of {names!r}")
+    def _read_order(self, names: object) -> list[int]:
+        if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"deck: a list of card names is expected instead of {shorten(names)}")
         left = dict(zip(self.cards, self.copies, strict=True))
         order = []
         for name in names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
@@ -51,7 +51,7 @@ class Matches:
         auto_reset: Whether :meth:`run` deals the next match of a row when one ends.
         write_observations: Whether :meth:`run` writes ``observation``.
         scale: The factor of ``reward="score"``, negative if the lowest total wins.
-        later_orders: The given orders of later decks in row 0, by the number of finished deals.
+        later_orders: The given orders of later decks, by the row and the number of finished deals.
 
     Args:
         game: The game.
@@ -87,7 +87,7 @@ class Matches:
         self.auto_reset = auto_reset
         self.write_observations = write_observations
         self.scale = game.score_scale(options)
-        self.later_orders: dict[int, list[int]] = {}
+        self.later_orders: dict[int, dict[int, list[int]]] = {}
         template = np.zeros(1, game.state_dtype)
         for option in game.options:
             template[option.name] = option.encode(options[option.name])
@@ -140,7 +140,7 @@ class Matches:
             for part in waiting:
                 part.result()
         if self.later_orders:
-            self._prepare_order()
+            self._prepare_orders()
 
     def _run(self, rows: Rows) -> None:
         self._step(self.arrays, rows, *self._settings())
@@ -163,24 +163,34 @@ class Matches:
         self.actions[rows] = RESET
         self.run(rows)
 
-    def deal_ordered(self, identity: Sequence[int], orders: Sequence[Sequence[int]]) -> None:
-        """Deal the match of an identity in row 0, from decks that begin with these orders of card indices."""
-        self.identity[0] = identity
-        self._give_order(self.template, orders[0] if orders else [])
-        self.later_orders = {}
-        self.deal(self.rows[:1])
+    def deal_ordered(self, identity: Sequence[int], orders: Sequence[Sequence[int]], row: int = 0) -> None:
+        """Deal the match of an identity in a row, from decks that begin with these orders of card indices."""
+        self.identity[row] = identity
+        self._give_order(self.template, 0, orders[0] if orders else [])
+        self.forget_orders([row])
+        self.deal(self.rows[row : row + 1])
         self.template["ordered"] = 0  # the next match has decks of its own
-        self.later_orders = {finished: list(order) for finished, order in enumerate(orders[1:])}
-        self._prepare_order()
+        if len(orders) > 1:
+            self.later_orders[row] = {finished: list(order) for finished, order in enumerate(orders[1:])}
+            self._prepare_orders()
 
-    def _prepare_order(self) -> None:
-        order = self.later_orders.pop(int(self.states["finished"][0]), None)
-        if order is not None:
-            self._give_order(self.states, order)
+    def forget_orders(self, rows: Iterable[int]) -> None:
+        """Let the decks of later deals in these rows be shuffled, even where an order was given."""
+        if self.later_orders:
+            for row in rows:
+                self.later_orders.pop(int(row), None)
 
-    def _give_order(self, states: States, order: Sequence[int]) -> None:
-        states["order" if self.game.shuffles_every_deal else "deck"][0, : len(order)] = order
-        states["ordered"][0] = len(order)
+    def _prepare_orders(self) -> None:
+        for row, orders in list(self.later_orders.items()):
+            order = orders.pop(int(self.states["finished"][row]), None)
+            if order is not None:
+                self._give_order(self.states, row, order)
+            if not orders:
+                del self.later_orders[row]
+
+    def _give_order(self, states: States, row: int, order: Sequence[int]) -> None:
+        states["order" if self.game.shuffles_every_deal else "deck"][row, : len(order)] = order
+        states["ordered"][row] = len(order)
 
     def refresh(self, rows: Rows | None = None) -> None:
         """Write the observation, mask and seat to move again after the states of these rows (by default all) were changed."""
@@ -276,7 +286,10 @@ class Matches:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        other.later_orders = dict(self.later_orders)
+        orders = self.later_orders
+        other.later_orders = (
+            {new: dict(orders[old]) for new, old in enumerate(rows.tolist()) if old in orders} if orders else {}
+        )
         other._allocate(copy_rows(self.states, rows), copy_rows(self.template))
         copied = ("identity", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated", "truncated",
                   "final_observation")  # fmt: skip

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from card_envs.engine.messages import shorten
+
 OptionValue = bool | int | str
 Options = Mapping[str, OptionValue]
 
@@ -62,7 +64,7 @@ class Option:
                 return value
         elif isinstance(value, int | np.integer) and not isinstance(value, bool) and self.low <= value <= self.high:
             return int(value)
-        raise ValueError(f"option {self.name} = {value!r}: allowed is {self.allowed}")
+        raise ValueError(f"option {self.name} = {shorten(value)}: allowed is {self.allowed}")
 
     def read(self, text: str) -> OptionValue:
         """Return the text as the type of this option. Text that cannot be read stays as it is, and :meth:`check` refuses it."""

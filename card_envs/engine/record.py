@@ -8,13 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.identity import Identity, parse_identity
+from card_envs.engine.messages import shorten
 from card_envs.engine.rows import from_bytes, open_row
+from card_envs.engine.validation import find_fault
 
 FORMAT = 1  # the version of the format; that of the game is stored beside it
+MOST_DECISIONS = 2**53  # of a match that a record begins with: JSON cannot hold more exactly, and no match has as many
 
 
 @dataclass(frozen=True)
@@ -84,49 +85,70 @@ class Record:
         if not isinstance(data, Mapping):
             raise ValueError(f"a record is a JSON object, not {type(data).__name__}")
         for key, kind in (("game", str), ("version", int), ("options", Mapping), ("identity", list), ("actions", list)):
-            if not isinstance(data.get(key), kind):
+            if not _is(data.get(key), kind):
                 raise ValueError(f"record: {key!r} is missing or is not of type {kind.__name__.lower()}")
-        if data.get("format") != FORMAT:
-            raise ValueError(f"record: its format is {data.get('format')!r}, but this package reads {FORMAT}")
+        if not _is(data.get("format"), int) or data["format"] != FORMAT:
+            raise ValueError(f"record: its format is {shorten(data.get('format'))}, but this package reads {FORMAT}")
         game = load_game(data["game"])
         if data["version"] != game.version:
             raise ValueError(f"record: it is of {game.name}_v{data['version']}, but this package plays {game.id}")
+        start_key = "start" if "start" in data else "deck"
+        for key in data:
+            if key not in (*_KEYS, start_key):
+                raise unknown("key of a record", key, [*_KEYS, start_key])
         options = game.resolve(data["options"])
         identity = parse_identity(tuple(data["identity"]))
+        deck = data.get("deck")
+        game.read_deck(deck)
+        if not all(isinstance(action, str) for action in data["actions"]):
+            raise ValueError("record: an action is not a text")
         start = _read_start(game, options, data["start"]) if "start" in data else None
-        return cls(game, options, identity, data.get("deck"), start, tuple(map(str, data["actions"])))
+        return cls(game, options, identity, deck, start, tuple(data["actions"]))
+
+
+_KEYS = ("format", "game", "version", "options", "identity", "actions")  # and "deck" or "start"
+
+
+def _is(value: object, kind: type) -> bool:
+    """Whether a value from JSON is of this kind: ``true`` is no number."""
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
 
 
 def _read_start(game: Game, options: Mapping[str, OptionValue], data: object) -> Start:
     """Read and check a start: compiled code trusts its state, which may come from a stranger."""
-    if not isinstance(data, Mapping) or not {"state", "decisions", "deals", "endings"} <= data.keys():
-        raise ValueError("record: start is not an object with state, decisions, deals and endings")
+    if not isinstance(data, Mapping) or data.keys() != {"state", "decisions", "deals", "endings"}:
+        raise ValueError("record: start is not an object of state, decisions, deals and endings alone")
     try:
         states = from_bytes(base64.b64decode(str(data["state"]), validate=True), game.state_dtype)
     except (binascii.Error, ValueError) as error:
         raise ValueError(f"record: start is not a state of {game.id} ({error})") from None
     if len(states) != 1:
         raise ValueError(f"record: start holds {len(states)} states instead of one")
-    for option in game.options:
-        if int(states[option.name][0]) != option.encode(options[option.name]):
-            raise ValueError(f"record: start has another value of option {option.name} than the record")
-    for name, (low, high) in game.bounds.items():
-        if np.any(states[name] < low) or np.any(states[name] > high):
-            raise ValueError(f"record: start is not a state of {game.id}: {name} is out of {low} … {high}")
-    wrong = game.check(open_row(states))
-    if wrong:
-        raise ValueError(f"record: start is not a state of {game.id}: {wrong}")
-    deals, decisions = data["deals"], data["decisions"]
-    if not isinstance(decisions, int) or decisions < 0 or not _are_scores(deals, int(options["players"])):
-        raise ValueError("record: start needs decisions, a number, and deals, the scores of each finished deal by seat")
-    endings = data["endings"]
-    if not isinstance(endings, list) or len(endings) != len(deals):
-        raise ValueError("record: start needs endings, a text for each finished deal")
-    return Start(states.tobytes(), decisions, [list(scores) for scores in deals], list(map(str, endings)))
+    fault = find_fault(game, options, states)
+    if fault:
+        raise ValueError(f"record: start is not a state of {game.id}: {fault}")
+    deals, decisions, endings = data["deals"], data["decisions"], data["endings"]
+    if not _is(decisions, int) or not 0 <= decisions <= MOST_DECISIONS:
+        raise ValueError(f"record: start needs decisions, a number from 0 to {MOST_DECISIONS}")
+    if not _are_deals(deals, open_row(states)):
+        raise ValueError("record: start needs deals, the scores of the deals finished last per seat, as the state has them")
+    if not _is(endings, list) or len(endings) != len(deals) or not all(_is_ending(ending) for ending in endings):
+        raise ValueError("record: start needs endings, a text of one line for each of the deals")
+    return Start(states.tobytes(), decisions, [list(scores) for scores in deals], list(endings))
 
 
-def _are_scores(deals: object, players: int) -> bool:
-    return isinstance(deals, list) and all(
-        isinstance(scores, list) and len(scores) == players and all(isinstance(points, int) for points in scores)
-        for scores in deals
-    )
+def _are_deals(deals: object, s: Any) -> bool:
+    """Whether these are the scores of the deals that were finished last, or of all, in a match with this state."""
+    if not isinstance(deals, list) or len(deals) > s.finished:
+        return False
+    for scores in deals:
+        if not _is(scores, list) or len(scores) != s.players or not all(_is(points, int) for points in scores):
+            return False
+    if deals and deals[-1] != [s.scores[seat] for seat in range(s.players)]:
+        return False
+    totals = [sum(scores[seat] for scores in deals) for seat in range(s.players)]
+    return len(deals) < s.finished or totals == [s.totals[seat] for seat in range(s.players)]
+
+
+def _is_ending(ending: object) -> bool:
+    return isinstance(ending, str) and ending.isprintable()

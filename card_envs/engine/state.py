@@ -63,7 +63,7 @@ class StateField:
 
 @dataclass(frozen=True)
 class StateLayout:
-    """The dtype of a game's states, and the least and the greatest value of its fields by name."""
+    """The dtype of a game's states, and the least and the greatest value that a state from outside may have in a field."""
 
     dtype: np.dtype[np.void]
     bounds: dict[str, tuple[int, int]]
@@ -75,6 +75,7 @@ def lay_out_state(
     copies: Sequence[int],
     fields: Iterable[StateField],
     *,
+    scores: tuple[int, int],
     deck_for_each_deal: bool,
 ) -> StateLayout:
     """Lay out the state of a game: the common fields, one for each option and the game's own, without a gap between them.
@@ -86,16 +87,20 @@ def lay_out_state(
         phases: The names of the phases.
         copies: How many cards of each kind are in the deck.
         fields: The game's own fields.
+        scores: The least and the greatest score that a deal can bring a seat, whatever the options are.
         deck_for_each_deal: Whether each deal has a new deck. Then ``order`` holds the cards given for the next one.
     """
     players, size, kinds = options[0].high, sum(copies), len(copies)
     if size > np.iinfo(np.int8).max:
         raise TypeError(f"a deck of {size} cards does not fit in a state: at most {np.iinfo(np.int8).max} do")
+    if MOST_DEALS * max(map(abs, scores)) > np.iinfo(COMMON_FIELDS["totals"].dtype).max:
+        raise TypeError(f"totals of {MOST_DEALS} deals with scores of {scores[0]} … {scores[1]} do not fit in a state")
     common = COMMON_FIELDS | ({"order": ORDER} if deck_for_each_deal else {})
     lengths = {"": (), "players": (players,), "deck": (size,)}
     limits = {
         "deal": (1, MOST_DEALS), "finished": (0, MOST_DEALS), "to_move": (NOBODY, players - 1), "phase": (0, len(phases) - 1),
         "deal_over": (0, 0), "over": (0, 1), "truncated": (0, 1), "single_deal": (0, 1), "dealer": (0, players - 1),
+        "scores": scores,
         "drawn": (0, size), "deck_size": (0, size), "ordered": (0, size), "deck": (0, kinds - 1), "order": (0, kinds - 1),
     }  # fmt: skip
     layout = [

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.batch import Batch, make_matches
 from card_envs.engine.checks import check_seat
-from card_envs.engine.game import Deck, Game, IllegalAction
+from card_envs.engine.game import Deck, Game, IllegalAction, check_keywords
 from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
 from card_envs.engine.loops import MATCH, ROW, SEED
 from card_envs.engine.matches import Matches
@@ -41,7 +41,8 @@ class Table:
         **options: The options of the game.
 
     Raises:
-        ValueError: An option is unknown, a value is out of range, or a card is named too often.
+        UnexpectedKeyword: A keyword is unknown. This is a ``TypeError`` and a ``ValueError``.
+        ValueError: A value is out of range, a card is unknown, or a card is named too often.
     """
 
     def __init__(
@@ -53,6 +54,7 @@ class Table:
         interpreted: bool = False,
         **options: Any,
     ) -> None:
+        check_keywords("Table", options, [*game.option_names, "seed", "deck", "interpreted"])
         identity = parse_identity(seed)
         matches = make_matches(game, 1, interpreted=interpreted, auto_reset=False, **options)
         orders = game.read_deck(deck)

@@ -15,9 +15,9 @@ from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.batch import make_matches
-from card_envs.engine.game import Game, IllegalAction, OptionValue, unknown
+from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords, unknown
 from card_envs.engine.identity import Identity, Seed, parse_identity
-from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
 
@@ -36,6 +36,7 @@ class _AfterReset:
 
 _after_reset: Any = _AfterReset
 _ONLY_ROW = np.zeros(1, np.int64)
+_FLAGS = (bool, np.bool_)  # Python's, and some of NumPy's, would count as the actions 0 and 1
 
 # views of the buffers of the match, which every copy opens anew
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
@@ -59,7 +60,8 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self, *, reward: str = "win", episode: str = "match", render_mode: str | None = None, **options: OptionValue
     ) -> None:
         game = self.game
-        check_arguments(game, options, ("reward", "episode", "render_mode"))
+        known = [*game.option_names, "reward", "episode", "render_mode"]
+        check_keywords(f"{game.id}.{type(self).__name__}", options, known)
         self.render_mode = check_render_mode(render_mode)
         settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
         self._matches = make_matches(game, 1, auto_reset=False, **settings)
@@ -123,7 +125,10 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return (observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
-        seen = self.observe(agent) if observe else None
+        if observe and not self._over:  # the same as below, without the call
+            seen: Observation | None = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+        else:
+            seen = self.observe(agent) if observe else None
         reward = self._cumulative_rewards[agent]
         return seen, reward, self.terminations[agent], self.truncations[agent], self.infos[agent]
 
@@ -180,7 +185,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         agent = self.agent_selection
         self._stepped = True
         try:
-            index = as_index(action)  # type: ignore[arg-type]  # anything else is refused below
+            index = as_index(action) if type(action) not in _FLAGS else -1  # type: ignore[arg-type]  # refused below
             legal = index >= 0 and self._legal[index]
         except (TypeError, IndexError):
             legal = False

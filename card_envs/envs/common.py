@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium.logger
 import numpy as np
 from gymnasium import spaces
 
-from card_envs.engine.game import Game, unknown
+from card_envs.engine.game import unknown
 from card_envs.engine.matches import Matches
 from card_envs.engine.picture import Picture
 from card_envs.engine.table import Table
@@ -23,14 +23,6 @@ def make_observation_box(matches: Matches) -> spaces.Box:
     for field in matches.game.observation_fields(matches.options).values():
         low[field.slice], high[field.slice] = field.low, field.high
     return spaces.Box(low, high, dtype=np.float32)
-
-
-def check_arguments(game: Game, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise ``ValueError`` for a keyword that is neither an option of the game nor an argument of the environment."""
-    names = [*game.option_names, *known]
-    for name in given:
-        if name not in names:
-            raise unknown(f"argument of {game.id}", name, names)
 
 
 DRAW: dict[str, Callable[[Picture], Any]] = {"ansi": str, "human": print, "svg": to_svg, "rgb_array": to_rgb}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, ClassVar, cast
 
 import gymnasium
@@ -9,8 +10,8 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game, OptionValue
-from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.engine.game import Game, OptionValue, check_keywords
+from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_gym_page
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import available_games, load_game
@@ -51,7 +52,8 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         render_mode: str | None = None,
         **options: OptionValue,
     ) -> None:
-        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "render_mode"))
+        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "render_mode"]
+        check_keywords(type(self).__name__, options, known)
         self.render_mode = check_render_mode(render_mode)
         self._learner = SingleAgentBatch(
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
@@ -66,7 +68,7 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
         """Deal the match of ``seed``, or the next one. ``options["deck"]`` names the first cards of the deck."""
         super().reset(seed=seed)
-        outcome = self._learner.reset(seed, (options or {}).get("deck"))
+        outcome = self._learner.reset(seed, [(options or {}).get("deck")])
         self._over = False
         if self.render_mode == "human":
             self.render()
@@ -97,11 +99,20 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return draw(self._learner.matches, 0, self.render_mode)
 
 
+@cache
 def make_class(name: str) -> type[SingleAgentEnv]:
     """Return the class of a game's Gymnasium environment."""
     game = load_game(name)
     page = build_gym_page(game, build_gym_id(game), list_render_modes())
     return type(f"{game.name}_env", (SingleAgentEnv,), {"game": game, "__module__": __name__, "__doc__": page})
+
+
+def __getattr__(name: str) -> type[SingleAgentEnv]:
+    """Return a class of :func:`make_class` by its name, which is how pickle finds it."""
+    game = name.removesuffix("_env")
+    if game not in available_games():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_class(game)
 
 
 def make(game: str, **arguments: Any) -> SingleAgentEnv:

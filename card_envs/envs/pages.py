@@ -186,7 +186,9 @@ such matches, and `info["skipped_reward"]` is what they paid.
 # Arguments
 
 `gymnasium.make("{id}", **arguments)`, or `gymnasium.make_vec("{id}", num_envs=…, **arguments)` for the native vector
-environment, whose `autoreset_mode` is `SAME_STEP` (with `final_obs`) by default, or `NEXT_STEP`.
+environment, whose `autoreset_mode` is `SAME_STEP` (with `final_obs`) by default, `NEXT_STEP` or `DISABLED`. In the last two
+the mask of a row whose match is over allows action 0 and nothing else. With `NEXT_STEP` that action is ignored; with
+`DISABLED` the row has to be reset first.
 
 {options}
 | `opponents` | `None` | a spec, a list of n - 1, or `{{spec: weight}}` | the other players; `{opponent}` by default |
@@ -196,7 +198,9 @@ environment, whose `autoreset_mode` is `SAME_STEP` (with `final_obs`) by default
 
 A list of `opponents` goes clockwise from the learner. With weights, they are drawn for each seat of each match.
 `info["seat"]` is the learner's seat. `reset(seed=s)` deals the match with the identity (s, 0, 0), and `reset()` goes on to
-the next one. `reset(options={{"deck": [...]}})` names the first cards of the deck.
+the next one. `reset(options={{"deck": [...]}})` names the first cards of the deck. In the vector environment it is the same
+deck in every row, `seed` may also be a list with a number or `None` for each row, and `options={{"reset_mask": mask}}` resets
+only the rows where the mask, bool [num_envs], is true. Other keys are ignored.
 
 # Version History
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 from gymnasium import Wrapper, spaces
+from gymnasium.error import ResetNeeded
 from numpy.typing import ArrayLike, NDArray
 from stable_baselines3.common.vec_env import VecEnv
 
-from card_envs.envs.common import check_arguments, check_render_mode, draw, make_observation_box
+from card_envs.engine.game import check_keywords
+from card_envs.envs.common import check_render_mode, draw, make_observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS, describe_outcome
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
@@ -24,7 +26,9 @@ class CardVecEnv(VecEnv):
     Observations are the flat float32 Box and actions are Discrete. ``env_method("action_masks")`` returns the masks that
     ``MaskablePPO`` asks for. When a match ends, ``infos[i]["terminal_observation"]`` is its last observation, and the returned
     observation is the first of the next match. A match that a technical cap has cut off gets ``infos[i]["truncated"]`` instead
-    of ``TimeLimit.truncated``, because its ranking has been paid. ``seed()`` takes effect at the next ``reset()``.
+    of ``TimeLimit.truncated``, because its ranking has been paid. ``seed()`` takes effect at the next ``reset()``, and so does
+    ``set_options({"deck": […]})``, which names the first cards of the deck in every row (or in each, with a list of such
+    dictionaries).
 
     The arguments are those of :class:`card_envs.envs.vector.SingleAgentVectorEnv`.
     """
@@ -45,7 +49,8 @@ class CardVecEnv(VecEnv):
         **options: Any,
     ) -> None:
         self.game = load_game(game)
-        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "seed", "render_mode"))
+        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "threads", "seed", "render_mode"]
+        check_keywords(type(self).__name__, options, known)
         self._render_mode = check_render_mode(render_mode)
         self.learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
@@ -54,14 +59,15 @@ class CardVecEnv(VecEnv):
         matches = self.learner.matches
         super().__init__(matches.size, make_observation_box(matches), spaces.Discrete(matches.num_actions))
         self._actions: NDArray[np.int64] = np.zeros(matches.size, np.int64)
+        self._begun = False
         if seed is not None:
             self.seed(seed)
 
     def reset(self) -> NDArray[np.float32]:
         """Deal a match in every row: that of the seed given to ``seed()``, or the next one of the row."""
         seeds = None if self._seeds[0] is None else np.array(self._seeds, np.int64)
-        decks = [options.get("deck") for options in self._options]
-        outcome = self.learner.reset(seeds, decks[0] if self.num_envs == 1 else None)
+        outcome = self.learner.reset(seeds, [options.get("deck") for options in self._options])
+        self._begun = True
         self._reset_seeds()
         self._reset_options()
         self.reset_infos = self._infos(outcome)
@@ -71,6 +77,8 @@ class CardVecEnv(VecEnv):
         self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_], list[dict[str, Any]]]:
+        if not self._begun:
+            raise ResetNeeded("no match has begun: call reset()")
         outcome = self.learner.step(self._actions)
         ended = outcome.terminated | outcome.truncated
         infos = self._infos(outcome)

@@ -74,6 +74,17 @@ def _resolve_opponents(
     return [resolve(opponents, game, options)], by_distance, None
 
 
+def _next_identities(identities: NDArray[np.int64], seed: int | ArrayLike | Sequence[int | None] | None) -> NDArray[np.int64]:
+    """Return the identities that a reset deals after these, int64 [n, 3]. A list of seeds may hold ``None``."""
+    seeds: Any = seed
+    if not isinstance(seed, list) or len(seed) != len(identities) or None not in seed:
+        write_identity(identities, seeds)
+        return identities
+    for number, row in zip(seeds, identities[:, None]):  # views of one row
+        write_identity(row, None if number is None else [number])
+    return identities
+
+
 class SingleAgentBatch:
     """``size`` matches with one learner in each. :meth:`step` returns when every learner is to move again.
 
@@ -158,21 +169,35 @@ class SingleAgentBatch:
 
     # -- playing
 
-    def reset(self, seed: int | ArrayLike | None = None, deck: Deck = None) -> Outcome:
+    def reset(
+        self,
+        seed: int | ArrayLike | Sequence[int | None] | None = None,
+        decks: Sequence[Deck] | None = None,
+        rows: Rows | None = None,
+    ) -> Outcome:
         """Deal a match in every row, and play up to the first decision of each learner.
 
         Args:
-            seed: As for :meth:`card_envs.Batch.reset`.
-            deck: The order of the deck, as for :class:`card_envs.Table`; only with one row.
+            seed: As for :meth:`card_envs.Batch.reset`, with one number for each of ``rows``. Where a list holds ``None``, the
+                row goes on to its next match.
+            decks: The order of the deck in each of ``rows``, as for :class:`card_envs.Table`.
+            rows: The rows in which to deal, int64; by default all. The others stay as they are.
+
+        Raises:
+            ValueError: A seed or deck is not allowed. Nothing has changed.
         """
         matches = self.matches
-        orders = matches.game.read_deck(deck)
-        write_identity(matches.identity, seed)
-        matches.later_orders = {}
-        if deck is not None:
-            matches.deal_ordered(matches.identity[0].tolist(), orders)
+        which = matches.rows if rows is None else rows
+        orders = [matches.game.read_deck(deck) for deck in decks or ()]
+        matches.identity[which] = _next_identities(matches.identity[which], seed)
+        matches.forget_orders(which)
         outcome = self._start_outcome()
-        self._play(self._seat_matches(matches.rows, deal=deck is None), outcome)
+        self._seat_matches(which)
+        for row, deck in zip(which.tolist(), orders):
+            if deck:
+                matches.deal_ordered(matches.identity[row].tolist(), deck, row)
+                matches.actions[row] = REFRESH  # it has been dealt
+        self._play(which.copy(), outcome)
         return outcome
 
     def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
@@ -237,10 +262,10 @@ class SingleAgentBatch:
 
     def _next_matches(self, rows: Rows) -> Rows:
         self.matches.identity[rows, MATCH] += 1
-        self.matches.later_orders = {}
+        self.matches.forget_orders(rows)
         return self._seat_matches(rows)
 
-    def _seat_matches(self, rows: Rows, *, deal: bool = True) -> Rows:
+    def _seat_matches(self, rows: Rows) -> Rows:
         """Seat the players of new matches, prepare the deal, and return a copy of the rows."""
         players, learner, seating = self.matches.players, self.runner.learner, self.runner.seating
         seeds, numbers, matches = self.matches.identity[rows].T
@@ -256,5 +281,5 @@ class SingleAgentBatch:
             seating[rows] = np.where(distance == 0, LEARNER, drawn)
         self.runner.earned[rows] = 0.0
         self._fresh[rows] = True
-        self.matches.actions[rows] = RESET if deal else REFRESH
+        self.matches.actions[rows] = RESET
         return rows.copy()

@@ -6,16 +6,19 @@ from typing import Any, cast
 
 import numpy as np
 from gymnasium import spaces
+from gymnasium.error import ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.envs.common import check_arguments, check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.engine.game import check_keywords
+from card_envs.engine.identity import check_seed
+from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
 
-MODES = {mode.value: mode for mode in (AutoresetMode.SAME_STEP, AutoresetMode.NEXT_STEP)}
+MODES = {mode.value: mode for mode in AutoresetMode}
 
 
 class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDArray[Any]]):
@@ -30,7 +33,10 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         autoreset_mode: With ``AutoresetMode.SAME_STEP`` (or its value), the step that ends a match returns the first
             observation of the next one, and ``infos["final_obs"]`` has the last of the old one where ``infos["_final_obs"]``
             is true. With ``NEXT_STEP``, the step that ends a match returns its last observation. The next action of the row is
-            ignored, and its step returns the first observation of the next match with reward 0.
+            ignored, and its step returns the first observation of the next match with reward 0. With ``DISABLED``, the row has
+            to be reset by ``reset(options={"reset_mask": …})`` before the next step. In the last two modes the mask of a row
+            whose match is over allows action 0 and nothing else, since the probabilities of a policy without any legal action
+            would be NaN.
         threads: How many threads share the rows of a step.
     """
 
@@ -50,7 +56,8 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         **options: Any,
     ) -> None:
         self.game = load_game(game)
-        check_arguments(self.game, options, (*LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"))
+        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"]
+        check_keywords(type(self).__name__, options, known)
         if autoreset_mode not in (*MODES, *MODES.values()):
             raise ValueError(f"autoreset_mode = {autoreset_mode!r}: allowed is {' or '.join(MODES)}")
         mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else MODES[autoreset_mode]
@@ -59,53 +66,91 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         self.num_envs = num_envs
         self._learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
-            reward=reward, episode=episode, **options,
+            auto_next=mode is not AutoresetMode.DISABLED, reward=reward, episode=episode, **options,
         )  # fmt: skip
         self.single_observation_space = make_observation_box(self._learner.matches)
         self.single_action_space = spaces.Discrete(self._learner.matches.num_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = cast(spaces.MultiDiscrete, batch_space(self.single_action_space, num_envs))
-        self._waits = np.zeros(num_envs, np.bool_)  # NEXT_STEP: the next action is ignored
+        self._begun = np.zeros(num_envs, np.bool_)  # the row has a match, which may be over
+        self._ended = np.zeros(num_envs, np.bool_)  # the match of the row is over, and its next one has not been dealt
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[NDArray[np.float32], dict[str, Any]]:
-        """Deal a match in every row: that of ``seed + i`` (or ``seed[i]``) in row i, or the next one of the row."""
-        super().reset(seed=None)
-        numbers: ArrayLike | None = None
+        """Deal a match in every row.
+
+        Args:
+            seed: Row i is dealt the match of ``seed + i``, or of ``seed[i]``. Without a seed, or where a list holds ``None``,
+                it goes on to its next match.
+            options: ``{"deck": […]}`` names the first cards of the deck, the same in every row. ``{"reset_mask": mask}`` deals
+                only in the rows where the mask, bool [num_envs], is true. The others stay as they are; their observations and
+                masks are returned, too. Other keys are ignored.
+
+        Raises:
+            TypeError, ValueError: A seed, deck or mask is not allowed. Nothing has changed.
+        """
+        options = options or {}
+        rows = self._read_reset_mask(options)
+        seeds: list[int | None] | None = None
         if isinstance(seed, int | np.integer):
-            numbers = int(seed) + np.arange(self.num_envs)
+            seeds = [check_seed(check_seed(seed) + int(row)) for row in rows]
         elif seed is not None:
-            numbers = np.asarray(seed)
-        outcome = self._learner.reset(numbers)
-        self._waits[:] = False
-        return self._learner.observation(), self._infos(outcome)
+            if len(seed) != self.num_envs:
+                raise ValueError(f"seed: {self.num_envs} numbers are expected, one for each row, but {len(seed)} are given")
+            seeds = [None if seed[row] is None else check_seed(seed[row]) for row in rows]
+        outcome = self._learner.reset(seeds, [options.get("deck")] * len(rows), rows)
+        self._begun[rows] = True
+        self._ended[rows] = False
+        return self._observe(), self._infos(outcome)
+
+    def _read_reset_mask(self, options: dict[str, Any]) -> NDArray[np.int64]:
+        """Return the rows to reset. The mask stays in ``options``, since the wrappers of Gymnasium read it after the reset."""
+        mask = options.get("reset_mask", np.ones(self.num_envs, np.bool_))
+        if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_:
+            raise TypeError(f"reset_mask = {mask!r}: a NumPy array of booleans is expected")
+        if mask.shape != (self.num_envs,) or not mask.any():
+            raise ValueError(f"reset_mask: shape ({self.num_envs},) is expected, with a row to reset, got {mask!r}")
+        return np.flatnonzero(mask)
 
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play an action in every row, then those of the other players until every learner is to move again."""
-        outcome = self._learner.step(actions, np.flatnonzero(~self._waits))
-        observation, infos = self._learner.observation(), self._infos(outcome)
+        mode = self.metadata["autoreset_mode"]
+        if not self._begun.all() or (mode is AutoresetMode.DISABLED and self._ended.any()):
+            raise ResetNeeded(
+                f"the match is over, or none has begun: call reset() (row {np.argmax(~self._begun | self._ended)})"
+            )
+        outcome = self._learner.step(actions, np.flatnonzero(~self._ended))
         ended = outcome.terminated | outcome.truncated
-        if self.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP:
-            self._waits = ended
-            observation[ended] = outcome.final_observation[ended]
-            infos["action_mask"][ended] = 0
+        final: dict[str, Any] = {}
+        if mode is not AutoresetMode.SAME_STEP:
+            self._ended = ended
+            self._last_observation = outcome.final_observation
         elif ended.any():
-            final = np.full(self.num_envs, None, dtype=object)
+            kept = np.full(self.num_envs, None, dtype=object)
             for row in np.flatnonzero(ended):
-                final[row] = outcome.final_observation[row]
-            infos |= {"final_obs": final, "_final_obs": ended}
-        return observation, outcome.rewards, outcome.terminated, outcome.truncated, infos
+                kept[row] = outcome.final_observation[row]
+            final = {"final_obs": kept, "_final_obs": ended}
+        infos = self._infos(outcome) | final
+        return self._observe(), outcome.rewards, outcome.terminated, outcome.truncated, infos
+
+    def _observe(self) -> NDArray[np.float32]:
+        observation = self._learner.observation()
+        if self._ended.any():
+            observation[self._ended] = self._last_observation[self._ended]
+        return observation
 
     def action_masks(self) -> NDArray[np.int8]:
         """Return 1 where an action is legal in the next decision of a row, int8 [num_envs, A]."""
         masks = self._learner.action_mask()
-        masks[self._waits] = 0
+        if self._ended.any():
+            masks[self._ended] = 0
+            masks[self._ended, 0] = 1
         return masks
 
     def _infos(self, outcome: Outcome) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, np.bool_)
-        infos = {"action_mask": self._learner.action_mask(), "_action_mask": everywhere}
+        infos = {"action_mask": self.action_masks(), "_action_mask": everywhere}
         infos |= {"seat": self._learner.learner_seat, "_seat": everywhere}
         if outcome.illegal.any():
             infos |= {"illegal_action": outcome.illegal, "_illegal_action": outcome.illegal}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Callable
 
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from card_envs.engine.table import Table
 from card_envs.players.player import Decisions
 
-WIDTH = 100
 GLUE = "\N{NO-BREAK SPACE}"  # replaces spaces at which a line must not be broken
 HELP = "answer with a number or an action; `?` or `odds` shows the odds, `quit` stops"
 
@@ -45,7 +45,8 @@ class Human:
         strings = [table.action_string(action) for action in legal]
         self.tell(f"\n{table.picture(seat)}")
         choices = (f"{number} {text}".replace(" ", GLUE) for number, text in enumerate(strings, 1))
-        self.tell(textwrap.fill("   ".join(choices), WIDTH).replace(GLUE, " "))
+        width = shutil.get_terminal_size().columns  # 80 if there is no terminal
+        self.tell(textwrap.fill("   ".join(choices), width).replace(GLUE, " "))
         while True:
             answer = " ".join(self.ask(f"seat {seat}> ").split())
             if answer in strings:

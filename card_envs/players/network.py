@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 import numpy as np
@@ -17,11 +18,20 @@ from safetensors.numpy import save
 
 from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.engine.random import stream, unit
 from card_envs.players.player import Decisions
 
+
+def _rectify(x: Any) -> Any:  # no lambda, which could not be pickled
+    return np.maximum(x, 0.0)
+
+
 FORMAT = "card_envs.network/1"
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0)}
+ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": _rectify}
+MOST_BYTES = 2**28  # of a checkpoint: those in agents/ have up to 3 MB
+DEEPEST = 8  # how deep metadata may be nested
+LARGEST_SIZE = 10**6  # of a field of the observation
 CHUNK = 64  # the rows of each matrix product
 _KEYS = {
     "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
@@ -95,9 +105,10 @@ class Network:
         if not any(mine != its for _, mine, its in pairs):
             pairs += [(f"option {k}", trained["options"].get(k), v) for k, v in options.items()]
             pairs += [("observation layout", trained["observation"], describe_layout(game, options))]
+            pairs += [("number of actions", trained["network"]["actions"], game.num_actions(int(options["players"])))]
         for what, mine, its in pairs:
             if mine != its:
-                raise ValueError(f"{self.name}: trained for {what} {mine!r}, but the table's is {its!r}")
+                raise ValueError(f"{self.name}: trained for {what} {shorten(mine)}, but the table's is {shorten(its)}")
 
     def __repr__(self) -> str:
         return f"<player {self.name}>"
@@ -114,7 +125,7 @@ def save_network(path: str | Path, network: Network) -> None:
 
 
 def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
-    """Return the player of a checkpoint.
+    """Return the player of a checkpoint. Nothing in the file is run, and no more is read than a network can hold.
 
     Args:
         path: A safetensors file written by :func:`save_network` (or ``train/``).
@@ -123,43 +134,82 @@ def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
     Raises:
         ValueError: There is no such file, or it is not a checkpoint of this package.
     """
+    name = name_file(path)
+    raw, tensors = _read_file(Path(path), name)
+    metadata = _read_metadata(name, raw)
+    return Network(_read_layers(name, tensors, metadata), metadata, deterministic=deterministic, name=name)
+
+
+def _read_file(path: Path, name: str) -> tuple[dict[str, str], dict[str, NDArray[np.float32]]]:
+    """Return the metadata and the tensors of a file that may be anything, even a device that never ends."""
     try:
+        status = path.stat()
+        if not S_ISREG(status.st_mode):  # opening a FIFO would wait for somebody to write
+            raise ValueError("it is not a regular file")
+        if status.st_size > MOST_BYTES:
+            raise ValueError(f"it has {status.st_size:,} bytes; a checkpoint has at most {MOST_BYTES:,}")
         with safe_open(str(path), framework="numpy") as file:
-            raw = file.metadata() or {}
-            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a mapping)
-    except (OSError, SafetensorError) as error:
-        raise ValueError(f"{path}: not a readable safetensors file ({error})") from None
-    metadata = {}
+            tensors = {}
+            for key in file.keys():  # noqa: SIM118 (not a mapping)
+                kind = file.get_slice(key).get_dtype()
+                if kind != "F32":
+                    raise ValueError(f"its tensor {shorten(key)} is of type {kind}, not F32")
+                tensors[key] = file.get_tensor(key)
+            return file.metadata() or {}, tensors
+    except (OSError, SafetensorError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise ValueError(f"{name}: not a readable safetensors file ({join_lines(reason)})") from None
+
+
+def _read_metadata(name: str, raw: Mapping[str, str]) -> dict[str, Any]:
+    metadata: dict[str, Any] = {}
     for key, kind in _KEYS.items():
+        if key not in raw:
+            raise ValueError(f"{name}: not a checkpoint of card_envs ({key!r} is missing from its metadata)")
         try:
             metadata[key] = json.loads(raw[key])
-        except (KeyError, ValueError):
-            raise ValueError(f"{path}: not a checkpoint of card_envs ({key!r} is missing from its metadata)") from None
-        if not isinstance(metadata[key], kind):
-            raise ValueError(f"{path}: {key!r} in its metadata is not of type {kind.__name__}")
+        except (ValueError, RecursionError):
+            raise ValueError(f"{name}: {key!r} in its metadata is not readable JSON") from None
+        if not isinstance(metadata[key], kind) or (kind is int and isinstance(metadata[key], bool)):
+            raise ValueError(f"{name}: {key!r} in its metadata is not of type {kind.__name__}")
+        if _is_nested(metadata[key]):
+            raise ValueError(f"{name}: {key!r} in its metadata is nested more than {DEEPEST} deep")
     if metadata["format"] != FORMAT:
-        raise ValueError(f"{path}: its format is {metadata['format']!r}, but this package reads {FORMAT!r}")
-    activation = metadata["network"].get("activation")
-    if activation not in tuple(ACTIVATIONS):  # it may be unhashable
-        raise ValueError(f"{path}: unknown activation {activation!r} (known: {', '.join(ACTIVATIONS)})")
-    return Network(_read_layers(path, tensors, metadata), metadata, deterministic=deterministic, name=str(path))
+        raise ValueError(f"{name}: its format is {shorten(metadata['format'])}, but this package reads {FORMAT!r}")
+    for option, value in metadata["options"].items():
+        if not isinstance(value, bool | int | str):
+            raise ValueError(f"{name}: option {shorten(option)} = {shorten(value)} in its metadata is no value of an option")
+    for entry in metadata["observation"]:
+        if not isinstance(entry, list) or [type(part) for part in entry] != [str, int] or not 0 < entry[1] <= LARGEST_SIZE:
+            raise ValueError(f"{name}: 'observation' in its metadata is not a list of (name, size)")
+    network = metadata["network"]
+    activation = network.get("activation")
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ValueError(f"{name}: unknown activation {shorten(activation)} (known: {', '.join(ACTIVATIONS)})")
+    return metadata
 
 
-def _read_layers(path: str | Path, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
+def _is_nested(value: object) -> bool:
+    """Whether a value from JSON is nested more than :data:`DEEPEST` deep."""
+    level: list[Any] = [value]
+    for _ in range(DEEPEST + 1):
+        containers = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
+        level = [inner for container in containers for inner in container]
+    return any(isinstance(one, dict | list) for one in level)
+
+
+def _read_layers(name: str, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
     """Return the layers in order, after checking that each fits the one before."""
-    try:
-        size = sum(int(width) for _, width in metadata["observation"])
-    except (TypeError, ValueError):
-        raise ValueError(f"{path}: 'observation' in its metadata is not a list of (name, size)") from None
+    size = sum(width for _, width in metadata["observation"])
     layers = []
     for number in range(len(tensors) // 2):
         weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
         if weight is None or bias is None or bias.ndim != 1 or weight.shape != (len(bias), size):
-            raise ValueError(f"{path}: layer {number} is missing or has a wrong shape")
+            raise ValueError(f"{name}: layer {number} is missing or has a wrong shape")
         if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in (weight, bias)):
-            raise ValueError(f"{path}: layer {number} does not consist of finite float32 numbers")
+            raise ValueError(f"{name}: layer {number} does not consist of finite float32 numbers")
         layers.append((weight, bias))
         size = len(bias)
     if not layers or 2 * len(layers) != len(tensors) or size != metadata["network"].get("actions"):
-        raise ValueError(f"{path}: its tensors are not the layers of one network")
+        raise ValueError(f"{name}: its tensors are not the layers of one network")
     return layers

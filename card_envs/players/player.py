@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from card_envs.engine.checks import check_parameters
 from card_envs.engine.game import Game, OptionValue, Policy
 from card_envs.engine.loops import decision_key
 from card_envs.engine.matches import Matches
@@ -86,11 +87,12 @@ class Decisions:
             for row, seat, key in zip(self._rows, self.seat, self.key, strict=True)
         ]
 
-    def choose(self, policy: str, parameters: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return what a built-in policy of the game chooses, int64 [n]."""
+    def choose(self, policy: str, parameters: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return what a built-in policy of the game chooses, int64 [n]; by default with its own parameters."""
+        checked = check_parameters(self.game.policy(policy), parameters)
         actions = np.empty(self._matches.size, np.int64)
         who = np.zeros(self._matches.size, np.int8)
-        self._matches.choose(policy, parameters, actions, self._rows, who, 0)
+        self._matches.choose(policy, checked, actions, self._rows, who, 0)
         return actions[self._rows]
 
 
@@ -116,10 +118,17 @@ class BuiltIn:
 
     batch_invariant = True
 
-    def __init__(self, policy: Policy, parameters: NDArray[np.float64], name: str) -> None:
-        self.policy = policy
-        self.parameters = parameters
+    def __init__(self, game: Game, policy: str, parameters: ArrayLike | None, name: str) -> None:
+        self.game = game
+        self.policy: Policy = game.policy(policy)
+        self.parameters = check_parameters(self.policy, parameters)
         self.name = name
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"policy": self.policy.name}  # its function may have been made by another
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state | {"policy": state["game"].policy(state["policy"])})
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         return decisions.choose(self.policy.name, self.parameters)

@@ -9,12 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from card_envs.engine.checks import LARGEST_PARAMETER
 from card_envs.engine.game import Game, Options, unknown
+from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.players.network import Network, load_player
 from card_envs.players.player import BuiltIn, Function, Player
 
+LONGEST_ARGUMENTS = 1000  # characters between the parentheses of a spec
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
 
 
@@ -46,18 +47,38 @@ def registered_players(game: str) -> dict[str, str]:
 
 
 def split_specs(text: str) -> list[str]:
-    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` contains three."""
-    specs, depth, start = [], 0, 0
+    """Split a list of specs at its top-level commas: ``"ev,risk(.2),m:f(1, 2)"`` contains three.
+
+    A spec with a comma in it, such as a path, may stand in quotes: ``"ev,'runs/a,b.safetensors'"`` contains two.
+
+    Raises:
+        ValueError: A quote is not closed.
+    """
+    specs, depth, start, quote = [], 0, 0, ""
     for i, character in enumerate(text):
-        depth += (character in "([{") - (character in ")]}")
-        if character == "," and depth == 0:
+        if quote:
+            escaped = depth > 0 and text[i - 1] == "\\"  # a string among the arguments of a spec
+            quote = "" if character == quote and not escaped else quote
+        elif character in "'\"" and (depth > 0 or not text[start:i].strip()):
+            quote = character
+        elif character == "," and depth == 0:
             specs.append(text[start:i])
             start = i + 1
-    return [spec.strip() for spec in [*specs, text[start:]]]
+        else:
+            depth += (character in "([{") - (character in ")]}")
+    if quote and depth == 0:
+        raise ValueError(f"players {text!r}: the quote before {text[start:].strip()[1:]!r} is not closed")
+    return [_unquote(spec.strip()) for spec in [*specs, text[start:]]]
+
+
+def _unquote(spec: str) -> str:
+    return spec[1:-1] if len(spec) > 1 and spec[0] in "'\"" and spec[-1] == spec[0] else spec
 
 
 def resolve(spec: str | Player, game: Game, options: Options | None = None) -> Player:
-    """Return the player that a spec stands for.
+    """Return the player that a spec stands for. A spec with ``module:factory`` runs the code of that module.
+
+    A spec that was read from a file is for :func:`resolve_stored`.
 
     Args:
         spec: ``name[(literals)]`` of a built-in policy, ``module:factory[(literals)]``, or a path that ends in
@@ -70,19 +91,61 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         ValueError: The message says what is wrong and what is allowed.
     """
     if not isinstance(spec, str):
-        problem = f"player {spec!r}: a spec, a player with act(decisions) or a function is expected"
+        problem = f"player {shorten(spec)}: a spec, a player with act(decisions) or a function is expected"
         player = _make_player(spec, getattr(spec, "__name__", repr(spec)), problem)
     elif spec.endswith(".safetensors"):
         player = load_player(spec)
     else:
-        name, arguments, keywords = _parse(spec, game)
-        if ":" in name:
-            player = _call_factory(spec, name, arguments, keywords)
-        else:
-            player = _make_built_in(spec, name, game, arguments, keywords)
+        name, arguments, keywords = _parse(spec)
+        top = name.partition(":")[0].partition(".")[0]
+        if ":" in name and top in sys.stdlib_module_names:  # a courtesy to whoever copies a spec, and no protection
+            raise ValueError(f"player {shorten(spec)}: {top} belongs to Python itself, and no player is in it")
+        player = _make_named(spec, name, game, arguments, keywords)
     if isinstance(player, Network):
         player.check(game, game.resolve(options or {}))
     return player
+
+
+def resolve_stored(spec: object, game: Game, options: Options | None = None, *, file: str | Path, flag: str) -> Player:
+    """Return the player of a spec that was read from a file. No such spec runs code: whoever made the file may be a stranger.
+
+    Only names of built-in and registered players are resolved, and checkpoints in the directory of the file.
+
+    Args:
+        spec: What the file holds; it may be anything.
+        game: The game that the player is to play.
+        options: The options that the player is to play with.
+        file: The file, or any path in its directory.
+        flag: What users type if they trust the spec, such as ``--opponents my_module:MyPlayer``.
+
+    Raises:
+        ValueError: The message says what is wrong, or what to type instead.
+    """
+    if not isinstance(spec, str):
+        raise ValueError(f"{name_file(file)}: a player is {shorten(spec)}, not a spec")
+    if spec.endswith(".safetensors"):
+        player = load_player(_find_beside(spec, Path(file), flag))
+        player.check(game, game.resolve(options or {}))
+        return player
+    name, arguments, keywords = _parse(spec)
+    if ":" in name:
+        raise ValueError(
+            f"{name_file(file)}: the player {shorten(spec)} runs code, which no spec in a file may do;"
+            f" if you trust it, type {flag}"
+        )
+    return _make_named(spec, name, game, arguments, keywords)
+
+
+def _find_beside(spec: str, file: Path, flag: str) -> Path:
+    """Return the path of a checkpoint that a file names, if it lies in the directory of the file, links resolved."""
+    directory = file.resolve().parent
+    try:
+        for path in (directory / spec, Path(spec)):
+            if path.resolve().parent == directory:
+                return path
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have, or links in a circle
+        pass
+    raise ValueError(f"{name_file(file)}: the checkpoint {shorten(spec)} is not in its directory; if you trust it, type {flag}")
 
 
 def resolve_policy(spec: str, game: Game) -> BuiltIn:
@@ -91,30 +154,47 @@ def resolve_policy(spec: str, game: Game) -> BuiltIn:
     Raises:
         ValueError: The spec stands for another player. The message lists the built-in ones.
     """
-    name, arguments, keywords = _parse(spec, game)
-    if ":" in name or spec.endswith(".safetensors"):
-        raise ValueError(f"policy = {spec!r}: a built-in player of {game.name} is expected")
+    name, arguments, keywords = _parse(game.aliases.get(spec, spec))
+    if ":" in name or (game.name, name) in _registered or spec.endswith(".safetensors"):
+        raise ValueError(f"policy = {shorten(spec)}: a built-in player of {game.name} is expected")
     return _make_built_in(spec, name, game, arguments, keywords)
 
 
-def _parse(spec: str, game: Game) -> tuple[str, list[Any], dict[str, Any]]:
-    """Return the name in a spec (or its target if it is registered), the arguments and the keywords."""
-    match = _SPEC.fullmatch(game.aliases.get(spec, spec).strip())
+def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """Return the name in a spec, or its ``module:factory``, with the arguments and the keywords."""
+    match = _SPEC.fullmatch(spec.strip())
     if match is None:
-        raise ValueError(f"player {spec!r}: name(…), module:factory(…) or a path to a .safetensors file is expected")
+        raise ValueError(f"player {shorten(spec)}: name(…), module:factory(…) or a path to a .safetensors file is expected")
     arguments, keywords = _parse_literals(spec, match["arguments"] or "")
-    registration = _registered.get((game.name, match["name"]))
-    return registration.target if registration else match["name"], arguments, keywords
+    return match["name"], arguments, keywords
+
+
+def _make_named(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> Player:
+    registration = _registered.get((game.name, name))
+    target = registration.target if registration else name
+    if ":" in target:
+        return _call_factory(spec, target, arguments, keywords)
+    if spec in game.aliases:
+        target, arguments, keywords = _parse(game.aliases[spec])
+    return _make_built_in(spec, target, game, arguments, keywords)
 
 
 def _parse_literals(spec: str, text: str) -> tuple[list[Any], dict[str, Any]]:
     try:
+        if len(text) > LONGEST_ARGUMENTS:
+            raise ValueError
         call = ast.parse(f"f({text})", mode="eval").body
-        if not isinstance(call, ast.Call) or any(keyword.arg is None for keyword in call.keywords):
+        if not isinstance(call, ast.Call):
+            raise ValueError
+        names = [keyword.arg for keyword in call.keywords]
+        if None in names or len(set(names)) < len(names):
             raise ValueError
         return [ast.literal_eval(a) for a in call.args], {str(k.arg): ast.literal_eval(k.value) for k in call.keywords}
-    except (SyntaxError, ValueError):
-        raise ValueError(f"player {spec!r}: ({text}) is not a list of literals like (3, .5, name='x')") from None
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):  # thousands of digits, signs or parentheses
+        raise ValueError(
+            f"player {shorten(spec)}: {shorten(text)} is not a list of literals like 3, .5, name='x' of at most"
+            f" {LONGEST_ARGUMENTS} characters"
+        ) from None
 
 
 def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywords: dict[str, Any]) -> BuiltIn:
@@ -125,19 +205,19 @@ def _make_built_in(spec: str, name: str, game: Game, arguments: list[Any], keywo
     names = list(policy.defaults)
     if len(arguments) > len(names):
         raise ValueError(
-            f"player {spec!r}: {name} takes {len(names)} parameters ({', '.join(names)}), but {len(arguments)} are given"
+            f"player {shorten(spec)}: {name} takes {len(names)} parameters ({', '.join(names)}), but {len(arguments)} are given"
         )
     values = dict(policy.defaults) | dict(zip(names, arguments, strict=False))
     for key, value in keywords.items():
         if key not in names:
             raise unknown(f"parameter of {name}", key, names)
         if names.index(key) < len(arguments):
-            raise ValueError(f"player {spec!r}: {key} is given twice")
+            raise ValueError(f"player {shorten(spec)}: {key} is given twice")
         values[key] = value
     for key, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise ValueError(f"player {spec!r}: {key} = {value!r} is not a finite number")
-    return BuiltIn(policy, np.array(list(values.values()), np.float64), spec)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST_PARAMETER:
+            raise ValueError(f"player {shorten(spec)}: {key} = {shorten(value)} is not a number from -1e9 to 1e9")
+    return BuiltIn(game, name, list(values.values()), spec)
 
 
 def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str, Any]) -> Player:
@@ -147,22 +227,27 @@ def _call_factory(spec: str, name: str, arguments: list[Any], keywords: dict[str
     try:
         factory = getattr(importlib.import_module(module_name), factory_name)
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"player {spec!r}: {error}") from error
+        raise ValueError(f"player {shorten(spec)}: {join_lines(error)}") from error
     except (Exception, SystemExit) as error:  # the code of the module may raise anything
-        raise ValueError(f"player {spec!r}: importing {module_name} raised {type(error).__name__}: {error}") from error
+        raise ValueError(
+            f"player {shorten(spec)}: importing {module_name} raised {type(error).__name__}: {join_lines(error)}"
+        ) from error
     finally:
         sys.path.remove(here)
     try:
         made = factory(*arguments, **keywords)
     except (Exception, SystemExit) as error:
-        raise ValueError(f"player {spec!r}: {name} raised {type(error).__name__}: {error}") from error
-    problem = f"player {spec!r}: {name} returned {type(made).__name__}; a player with act(decisions) or a function is expected"
+        raise ValueError(f"player {shorten(spec)}: {name} raised {type(error).__name__}: {join_lines(error)}") from error
+    kind = f"the class {made.__name__}" if isinstance(made, type) else type(made).__name__
+    problem = f"player {shorten(spec)}: {name} returned {kind}; a player with act(decisions) or a function is expected"
     return _make_player(made, spec, problem)
 
 
 def _make_player(value: object, name: str, problem: str) -> Player:
     """Return a player or a function as a player; anything else is a ``ValueError`` with the text ``problem``."""
-    if isinstance(value, Player):
+    if isinstance(value, type):  # its method is there, but nobody to call it on
+        raise ValueError(problem)
+    if isinstance(value, Player) and callable(value.act):
         return value
     if callable(value):
         return Function(value, name)

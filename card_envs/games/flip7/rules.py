@@ -205,7 +205,7 @@ def judge_match(s):
     for seat in range(s.players):
         if s.totals[seat] >= s.target:
             return DECIDED
-    return CUT_OFF if s.deal >= s.max_rounds else GOES_ON
+    return CUT_OFF if s.finished >= s.max_rounds else GOES_ON
 
 
 @register_jitable

@@ -45,6 +45,11 @@ MAX_LINE = 14
 # the turn or the deal, with one GIVE on top.
 MAX_AGENDA = 12
 MAX_QUEUE = 8  # 3 + 4 waiting, and the place of the inner Flip Four itself
+# A round: a Flip 7 of 13 + 13 + 12 + … + 7 where a pair counts once (F29), with its bonus; in Brutal mode all five minus cards
+# in front of a player who has no points, and the bonus of another player against them.
+LEAST_POINTS, MOST_POINTS = -45, 98
+# A match never comes near to so many. A state from outside that has had no more can be played on without an overflow.
+MOST_SHUFFLES = 2**30
 
 OPTIONS = (
     Option("players", 4, "seats at the table", 2, MAX_PLAYERS),
@@ -65,7 +70,7 @@ _COPIES = (0, max(COPIES))
 STATE = lay_out_state(
     OPTIONS, PHASES, COPIES,
     (
-        StateField("shuffles", np.int32, (), (0, 2**31 - 1)),
+        StateField("shuffles", np.int32, (), (1, MOST_SHUFFLES)),
         # the lines, by seat
         StateField("held", np.int32, MAX_PLAYERS, (0, (1 << LINE_KINDS) - 1)),  # the live line as a set: bit k for card k
         StateField("numbers", np.int16, MAX_PLAYERS, (0, 200)),  # the sum of the live line's number cards
@@ -90,7 +95,7 @@ STATE = lay_out_state(
         StateField("unseen", np.int8, KINDS, _COPIES),  # in the deck
         StateField("discard", np.int8, KINDS, _COPIES),  # in the discard pile
     ),
-    deck_for_each_deal=False,
+    scores=(LEAST_POINTS, MOST_POINTS), deck_for_each_deal=False,
 )  # fmt: skip
 
 # ---- actions

@@ -10,11 +10,12 @@ from typing import Any
 from card_envs.engine.game import Options
 from card_envs.engine.picture import PAPER, Badge, Card, CardStyle, Picture, Seat, Tone, Zone, result, seats_in_words
 from card_envs.games.deck import name_counts
-from card_envs.games.flip7.lines import score_line, sum_line, sum_minus
+from card_envs.games.flip7.lines import is_double, is_flip_seven, score_line, sum_line, sum_minus
+from card_envs.games.flip7.rules import has_receiver, may_receive
 from card_envs.games.flip7.state import (
-    ACTIVE, BONUS, BONUS_TASK, BUSTED, CARDS, COPIES, DEAL_TASK, DECK_SIZE, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER, FLIPPED,
-    FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NOBODY, NO_QUEUE, OVER, PICK, PICK_TASK, QUEUE_TASK,
-    ROUND_END_TASK, STATUS, STAYED, STAY_TASK, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
+    ACTIVE, BONUS, BONUS_TASK, BUSTED, CARDS, COPIES, DEAL_TASK, DECK_SIZE, DISCARD, DRAW_TASK, FIRST_ACTION, FIRST_MODIFIER,
+    FLIPPED, FLIP_FOUR, GIVE, GIVE_TASK, HALF, JUST_ONE_MORE, KINDS, LUCKY_13, NOBODY, NO_QUEUE, NUMBERS, OVER, PICK,
+    PICK_TASK, QUEUE_TASK, SEVEN, STATUS, STAYED, STAY_TASK, STEAL, SWAP, THIRTEEN, TURN, TURN_TASK, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 
@@ -68,55 +69,115 @@ def ending(s: Any) -> str:
 # ---- states from outside
 
 TOP_TASK = {TURN: TURN_TASK, GIVE: GIVE_TASK, PICK: PICK_TASK, BONUS: BONUS_TASK}  # the task that asks, by phase
+OPENED = {GIVE_TASK, PICK_TASK, QUEUE_TASK, STAY_TASK}  # what the card that a task has brought puts above that task
+ABOVE = {DEAL_TASK: OPENED, TURN_TASK: OPENED, QUEUE_TASK: OPENED, DRAW_TASK: OPENED, STAY_TASK: {DRAW_TASK}}
+DRAWN_AT_ONCE = 4  # cards of a Flip Four
+
+Task = tuple[int, ...]
 
 
 def check(s: Any) -> str | None:
-    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
+    """What is wrong with a state from outside whose common fields are sound; ``None`` if nothing is."""
     agenda = [tuple(s.agenda[i, column] for column in range(4)) for i in range(s.depth)]
     if s.drawn > s.deck_size:
         return "more cards are drawn than the deck holds"
-    if (s.phase == OVER) != (not agenda) or bool(s.over) != (s.phase == OVER) or (s.over and s.to_move >= 0):
+    if (s.phase == OVER) != (not agenda):
         return "the match is over, or it is not"
-    if agenda and (agenda[-1][0] != TOP_TASK[s.phase] or not 0 <= s.to_move < s.players):
-        return "the phase is not what is to be decided"
-    return _check_agenda(s, agenda) or _check_lines(s) or _check_cards(s, agenda)
-
-
-def _check_agenda(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
-    """The tasks stand as the rules push them, so that no nest is deeper than theirs."""
-    for depth, (task, seat, card, count) in enumerate(agenda):
-        if task != DEAL_TASK and not 0 <= seat < s.players:
-            return "a seat on the agenda is not at the table"
-        if (depth == 0) != (task in (DEAL_TASK, TURN_TASK, BONUS_TASK)) or task == ROUND_END_TASK:
-            return "the agenda does not begin with a deal or a turn"
-        if task == DEAL_TASK and not 0 <= count <= s.players:
-            return "more seats are dealt to than there are"
-        if task == DRAW_TASK and (agenda[depth - 1][0] != STAY_TASK or (card, count) != (NO_QUEUE, 0)):
-            return "a card is drawn for nothing"
-        if task in (GIVE_TASK, PICK_TASK) and depth + 1 != len(agenda):
-            return "a decision waits under another"
-    if s.dealer >= s.players or s.turn >= s.players or s.flipper >= s.players:
+    if max(s.turn, s.flipper, s.bonus, s.picked_seat) >= s.players:
         return "a seat is not at the table"
-    swap = s.phase == PICK and agenda[-1][2] == SWAP
-    if s.picked_seat != NOBODY and not (swap and s.picked_seat < s.players and s.held[s.picked_seat] >> s.picked_card & 1):
-        return "the first pick of a swap lies in no line"
+    fault = _check_agenda(s, agenda) if agenda else None
+    return fault or _check_queues(s, agenda) or _check_lines(s) or _check_cards(s, agenda) or _check_decision(s, agenda)
+
+
+def _check_agenda(s: Any, agenda: list[Task]) -> str | None:
+    """The tasks stand as the rules push them, so that no nest is deeper than theirs."""
+    for depth, task in enumerate(agenda):
+        kind, seat, _, _ = task
+        below = agenda[depth - 1] if depth else None
+        if (kind not in ABOVE.get(below[0], ())) if below else (kind not in (DEAL_TASK, TURN_TASK, BONUS_TASK)):
+            return "the agenda does not stand as the rules push it"
+        if kind != DEAL_TASK and not 0 <= seat < s.players:
+            return "a seat on the agenda is not at the table"
+        if not _is_pushed(s, task, below):
+            return "a task on the agenda is none that the rules push"
+    kind, seat, _, _ = agenda[-1]
+    if kind != TOP_TASK[s.phase] or seat != s.to_move:
+        return "the phase is not what is to be decided"
+    if s.turn != (agenda[0][1] if agenda[0][0] != BONUS_TASK else s.turn):
+        return "the turn is not that of the agenda"
+    if s.flipper != (seat if s.phase == BONUS else NOBODY) or s.bonus != NOBODY:
+        return "a Flip 7 has ended the round, or it has not"
+    return None
+
+
+def _is_pushed(s: Any, task: Task, below: Task | None) -> bool:
+    """Whether the rules push this task upon the one below it. A queue is looked at by :func:`_check_queues`."""
+    kind, seat, card, count = task
+    if kind == DEAL_TASK:
+        return (seat, card) == (NOBODY, 0) and 1 <= count <= s.players
+    if kind == DRAW_TASK:  # of a Just One More: the cards of a Flip Four are drawn without a decision
+        return below is not None and (seat, card, count) == (below[1], NO_QUEUE, 0)
+    if kind == GIVE_TASK and below is not None:  # who drew the card gives it
+        drawer = (s.dealer + below[3]) % s.players if below[0] == DEAL_TASK else below[1]
+        return seat == drawer and card >= FIRST_MODIFIER and count == 0
+    if kind == PICK_TASK:
+        return card in (DISCARD, STEAL, SWAP) and count == 0
+    if kind == STAY_TASK:
+        return (card, count) == (JUST_ONE_MORE, 0)
+    return kind == QUEUE_TASK or (card, count) == (0, 0)
+
+
+def _check_queues(s: Any, agenda: list[Task]) -> str | None:
+    """Each Flip Four has its part of the queue, which begins where that of the one before it ends."""
+    places = [depth for depth, task in enumerate(agenda) if task[0] == QUEUE_TASK]
+    starts = [agenda[depth][2] for depth in places]
+    if not places or starts[0] != 0:
+        return None if not s.queued and not places else "cards are queued for nothing"
+    for depth, start, end in zip(places, starts, [*starts[1:], s.queued], strict=True):
+        count = agenda[depth][3]
+        if not 1 <= count <= end - start <= DRAWN_AT_ONCE or any(s.queue[i] < FIRST_MODIFIER for i in range(start, end)):
+            return "a queue is out of its bounds"
+        above = agenda[depth + 1]
+        if s.queue[start + count - 1] != (FLIP_FOUR if above[0] == QUEUE_TASK else above[2]):
+            return "the card being carried out is not that of the queue"
     return None
 
 
 def _check_lines(s: Any) -> str | None:
+    """The lines can lie so: at least seven number cards are then left for the deck and the discard pile (F7)."""
     for seat in range(s.players):
-        if s.void[seat] > s.length[seat]:
-            return f"the line of seat {seat} is shorter than its void"
+        void = [s.cards[seat, i] for i in range(s.void[seat])]
         line = [s.cards[seat, i] for i in range(s.void[seat], s.length[seat])]
-        if len(set(line)) != len(line):
-            return f"the line of seat {seat} holds a card twice"
-        held = sum(1 << card for card in line)
+        held = sum(1 << card for card in set(line))
+        busted = s.status[seat] == BUSTED
+        if s.void[seat] > s.length[seat] or len(set(line)) != len(line):
+            return f"the line of seat {seat} is shorter than its void, or holds a card twice"
         if (s.held[seat], s.numbers[seat], s.minus[seat]) != (held, sum_line(held), sum_minus(held)):
             return f"the sums of the line of seat {seat} are wrong"
+        if s.over:
+            if void or line:
+                return f"seat {seat} has cards although the match is over"
+        elif busted != bool(void) or (busted and (held & NUMBERS or (line and not s.brutal))):
+            return f"seat {seat} has busted, or it has not"
+        elif not _is_line(s, held, flips=s.flipper == seat) or (void and not _is_void(s, void)):
+            return f"the line of seat {seat} is none"
     return None
 
 
-def _check_cards(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
+def _is_line(s: Any, held: int, *, flips: bool) -> bool:
+    """Whether a line without doubles can lie before its owner, who has flipped 7 or not."""
+    both = 1 << SEVEN | 1 << UNLUCKY_7
+    return held & both != both and is_flip_seven(held, s.pair_counts_twice) == flips
+
+
+def _is_void(s: Any, void: list[int]) -> bool:
+    """Whether these cards are a busted line, the double last."""
+    *line, double = void
+    held = sum(1 << card for card in set(line))
+    return len(set(line)) == len(line) and _is_line(s, held, flips=False) and is_double(held, double)
+
+
+def _check_cards(s: Any, agenda: list[Task]) -> str | None:
     """All cards are there once, so that no line, queue or nest can outgrow its place."""
     cards = Counter(s.deck[i] for i in range(s.drawn, s.deck_size))
     if any(cards[kind] != s.unseen[kind] for kind in range(KINDS)):
@@ -128,18 +189,26 @@ def _check_cards(s: Any, agenda: list[tuple[int, ...]]) -> str | None:
     end = s.queued
     for task, _, card, count in reversed(agenda):
         if task == QUEUE_TASK:
-            if not 0 <= card <= card + count <= end:
-                return "a queue is out of its bounds"
             cards.update([FLIP_FOUR, *(s.queue[i] for i in range(card + count, end))])
             end = card
-        elif task == STAY_TASK:
-            cards[JUST_ONE_MORE] += 1
-        elif task in (GIVE_TASK, PICK_TASK):
-            if not (FIRST_MODIFIER if task == GIVE_TASK else FIRST_ACTION) <= card < KINDS:
-                return "a card of the agenda is no action or modifier"
+        elif task in (STAY_TASK, GIVE_TASK, PICK_TASK):
             cards[card] += 1
     if [cards[kind] for kind in range(KINDS)] != list(COPIES):
         return f"the {DECK_SIZE} cards of the deck are not all there once"
+    return None
+
+
+def _check_decision(s: Any, agenda: list[Task]) -> str | None:
+    """What is asked can be answered, and a first pick of a swap lies in a line."""
+    card = agenda[-1][2] if agenda else NOBODY
+    if s.phase == TURN and s.status[s.to_move] != ACTIVE:
+        return "the seat to move is not active"
+    if (s.phase == GIVE and not has_receiver(s, card)) or (s.phase == PICK and not may_receive(s, s.to_move, card)):
+        return "nobody can carry out the card"
+    if s.picked_seat != NOBODY:
+        lies = s.status[s.picked_seat] != BUSTED and s.held[s.picked_seat] >> s.picked_card & 1
+        if s.phase != PICK or card != SWAP or not lies:
+            return "the first pick of a swap lies in no line"
     return None
 
 

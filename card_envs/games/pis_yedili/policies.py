@@ -21,7 +21,7 @@ from card_envs.games.pis_yedili.state import (
 
 
 ALL_SEVENS = RANK << np.uint64(SEVEN)
-NOTHING = -1e9
+NOTHING = -1e300  # less than any value that parameters in their range can give
 
 # ---- cards
 

@@ -15,6 +15,7 @@ PHASES = ("lead", "turn", "drawn", "sevens", "suit", "ace", "over")
 MAX_PLAYERS = 6
 HAND_SIZE = 7
 NO_SUIT = -1
+MOST_POINTS = 3 * 508  # all cards of the deck in one hand, after a last seven (P23, P25)
 
 OPTIONS = (
     Option("players", 4, "seats at the table (P1)", 2, MAX_PLAYERS),
@@ -43,7 +44,7 @@ STATE = lay_out_state(
         StateField("last_out", np.int8, (), (NOBODY, MAX_PLAYERS - 1)),  # who ended the deal that was finished last, if anybody
         StateField("last_card", np.int8, (), _CARD_OR_NONE),  # and with which card
     ),
-    deck_for_each_deal=True,
+    scores=(0, MOST_POINTS), deck_for_each_deal=True,
 )  # fmt: skip
 
 # ---- actions

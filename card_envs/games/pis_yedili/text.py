@@ -8,9 +8,9 @@ from typing import Any
 from card_envs.engine.game import NOBODY, Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
 from card_envs.games.deck import (
-    CARDS, DECK_SIZE, IN_SUIT, JACK, NO_CARD, SEVEN, SUITS, draw_face, draw_row, name_cards, of_rank,
+    ACE, CARDS, CLUBS, DECK_SIZE, IN_SUIT, JACK, NO_CARD, SEVEN, SUITS, draw_face, draw_row, name_cards,
 )  # fmt: skip
-from card_envs.games.pis_yedili.state import ACE_PHASE, DRAWN, LEAD, NO_SUIT, OVER, SEVENS, SUIT_PHASE, TURN
+from card_envs.games.pis_yedili.state import ACE_PHASE, LEAD, NO_SUIT, SEVENS, SUIT_PHASE
 
 TIMES = {SEVEN: " (points × 3)", JACK: " (points × 2)"}  # P23
 
@@ -35,27 +35,44 @@ def ending(s: Any) -> str:
 
 
 def check(s: Any) -> str | None:
-    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
-    if bool(s.over) != (s.phase == OVER) or s.over != (s.to_move < 0):
-        return "the match is over, or it is not"
+    """What is wrong with a state from outside whose common fields are sound; ``None`` if nothing is."""
     if s.drawn > s.deck_size or s.deck_size != DECK_SIZE or (s.drawn == s.deck_size and not s.over):
         return "the stock is out of its bounds"
-    if (not s.over and s.to_move >= s.players) or s.dealer >= s.players or s.direction == 0:
+    if s.last_out >= s.players:
         return "a seat is not at the table"
-    if (s.phase == SEVENS) != (s.sevens > 0) or (s.phase == LEAD) != (s.lap > 0 and not s.over) or s.lap > s.players:
+    if not s.over and not all(s.hands[seat] for seat in range(s.players)):
+        return "a hand is empty"
+    return _check_lead(s) or _check_pile(s) or _check_cards(s)
+
+
+def _check_lead(s: Any) -> str | None:
+    """P3: the first turns of a deal bring clubs, which have no effects."""
+    first_turns = s.players if s.club_lap else 1
+    if s.direction == 0 or (s.lap and s.direction != 1):
+        return "the direction does not fit"
+    if (s.phase == LEAD) != (s.lap > 0 and not s.over) or s.lap != max(0, first_turns - s.pile_size):
         return "the phase does not fit"
-    return _check_pile(s) or _check_cards(s)
+    if any(s.pile[i] // IN_SUIT != CLUBS for i in range(min(s.pile_size, first_turns))):
+        return "a first card is no club"
+    return None
 
 
 def _check_pile(s: Any) -> str | None:
-    if (s.top == NO_CARD) != (s.pile_size == 0) or (s.pile_size and s.top != s.pile[s.pile_size - 1]):
+    """The suit to follow, the open sevens and the phase are those of the cards on top."""
+    top = s.pile[s.pile_size - 1] if s.pile_size else NO_CARD
+    rank, suit = (top % IN_SUIT, top // IN_SUIT) if s.pile_size else (NO_CARD, NO_SUIT)
+    if s.top != top:
         return "the top card is not that of the pile"
-    if s.phase in (TURN, DRAWN, ACE_PHASE, SEVENS) and (s.top == NO_CARD or s.suit == NO_SUIT):
-        return "there is no suit to follow"
-    if s.phase == SUIT_PHASE and (s.top == NO_CARD or s.top % IN_SUIT != JACK):
-        return "there is no jack to name a suit for"
-    if s.sevens > (s.seen & int(of_rank(SEVEN))).bit_count():
-        return "more sevens are open than lie in the pile"
+    if s.over or s.phase == SUIT_PHASE:
+        suit = NO_SUIT
+    named = rank == JACK and not s.lap and suit != NO_SUIT
+    if s.suit == NO_SUIT if named else s.suit != suit:
+        return "the suit to follow is not that of the top card"
+    if (s.phase == SUIT_PHASE and rank != JACK) or (s.phase == ACE_PHASE and rank != ACE):
+        return "the phase is not that of the top card"
+    open_sevens = [s.pile[i] % IN_SUIT == SEVEN for i in range(max(0, s.pile_size - s.sevens), s.pile_size)]
+    if (s.phase == SEVENS) != (s.sevens > 0) or len(open_sevens) != s.sevens or not all(open_sevens):
+        return "more sevens are open than lie on top"
     return None
 
 

@@ -21,7 +21,7 @@ from card_envs.games.rummy.state import (
     ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_SET, ACTION_TAKE, DRAW, HAND_SIZES, SPREAD, UNIVERSAL,
 )  # fmt: skip
 
-NOTHING = -1e9
+NOTHING = -1e300  # less than any value that parameters in their range can give
 NO_ACTION = -1
 BREAKS_MELD = 100.0  # how much more a card of a meld in hand is worth than a loose one
 

@@ -209,7 +209,7 @@ def judge_match(s):
     for seat in range(s.players):
         if s.totals[seat] >= s.target:
             return DECIDED
-    return CUT_OFF if s.finished == s.max_deals else GOES_ON
+    return CUT_OFF if s.finished >= s.max_deals else GOES_ON
 
 
 @register_jitable
@@ -347,7 +347,7 @@ def discard(s, seat, card):
     leave_hand(s, seat, bit(card))
     s.discards[s.pile_size] = card
     s.pile_size += 1
-    if np.uint64(s.hands[seat]) == EMPTY or s.idle == IDLE_TURNS * s.players:
+    if np.uint64(s.hands[seat]) == EMPTY or s.idle >= IDLE_TURNS * s.players:
         end_deal(s)
     else:
         begin_turn(s, (seat + 1) % s.players)

@@ -18,6 +18,7 @@ MAX_PLAYERS = 4
 MAX_MELDS = 17
 HAND_SIZES = (0, 0, 13, 7, 7)  # by the number of players (R2)
 IDLE_TURNS = 10  # for each player (R10)
+MOST_POINTS = 396  # all cards of the deck, with universal aces (R20, R21)
 
 TOP, SPREAD = range(2)  # what may be taken from the pile
 LOW, UNIVERSAL = range(2)  # aces
@@ -46,6 +47,7 @@ PRESETS: dict[str, dict[str, OptionValue]] = {
 _SETS = (0, int(FULL))
 _CARD = (0, DECK_SIZE - 1)
 _CARD_OR_NONE = (NO_CARD, DECK_SIZE - 1)
+_POINTS = (0, MOST_POINTS)
 
 STATE = lay_out_state(
     OPTIONS, PHASES, COPIES,
@@ -58,9 +60,9 @@ STATE = lay_out_state(
         StateField("fits_below", np.uint64, (), _SETS),  # below a run,
         StateField("fits_above", np.uint64, (), _SETS),  # and above a run
         # points, by seat
-        StateField("points", np.int16, MAX_PLAYERS),  # of the cards laid in this deal, aces as they lie (R22)
-        StateField("last_laid", np.int16, MAX_PLAYERS),  # laid in the deal that was finished last,
-        StateField("last_caught", np.int16, MAX_PLAYERS),  # and left in the hand
+        StateField("points", np.int16, MAX_PLAYERS, _POINTS),  # of the cards laid in this deal, aces as they lie (R22)
+        StateField("last_laid", np.int16, MAX_PLAYERS, _POINTS),  # laid in the deal that was finished last,
+        StateField("last_caught", np.int16, MAX_PLAYERS, _POINTS),  # and left in the hand
         # the turn
         StateField("taken", np.int8, (), _CARD_OR_NONE),  # the card that may not be discarded in this turn (R6)
         StateField("must", np.int8, (), _CARD_OR_NONE),  # the card that has to be played next (R8)
@@ -76,7 +78,7 @@ STATE = lay_out_state(
         StateField("pile_size", np.int8, (), (0, DECK_SIZE)),
         StateField("discards", np.int8, DECK_SIZE, _CARD),  # the pile, oldest first
     ),
-    deck_for_each_deal=True,
+    scores=(-MOST_POINTS, MOST_POINTS), deck_for_each_deal=True,
 )  # fmt: skip
 
 # ---- actions

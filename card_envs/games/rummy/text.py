@@ -9,9 +9,10 @@ import numpy as np
 
 from card_envs.engine.game import Options
 from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
-from card_envs.games.deck import CARDS, DECK_SIZE, IN_SUIT, NO_CARD, draw_face, draw_row, name_cards
-from card_envs.games.rummy.rules import action_mask, find_fits
-from card_envs.games.rummy.state import DRAW, IDLE_TURNS, OVER, RUN, SET, num_actions
+from card_envs.games.deck import CARDS, DECK_SIZE, IN_SUIT, KING, NO_CARD, draw_face, draw_row, name_cards
+from card_envs.games.melds import HIGH_ACE
+from card_envs.games.rummy.rules import LOW_ACE, action_mask, count_points, find_fits
+from card_envs.games.rummy.state import DRAW, IDLE_TURNS, PLAY, RUN, SET, SPREAD, UNIVERSAL, num_actions
 
 
 def details(s: Any, options: Options) -> dict[str, Any]:
@@ -44,37 +45,64 @@ def _meld(s: Any, i: int) -> dict[str, Any]:
 
 
 def check(s: Any) -> str | None:
-    """What is wrong with a state from outside whose fields keep their bounds; ``None`` if nothing is."""
-    if bool(s.over) != (s.phase == OVER) or s.over != (s.to_move < 0):
-        return "the match is over, or it is not"
+    """What is wrong with a state from outside whose common fields are sound; ``None`` if nothing is."""
     if s.drawn > s.deck_size or s.deck_size != DECK_SIZE:
         return "the stock is out of its bounds"
-    if (not s.over and s.to_move >= s.players) or s.dealer >= s.players:
-        return "a seat is not at the table"
-    if s.phase == DRAW and (s.pile_size == 0 or s.taken != NO_CARD or s.must != NO_CARD or s.melded):
+    if s.phase == DRAW and (s.pile_size == 0 or s.melded):
         return "the phase does not fit"
     if s.idle > IDLE_TURNS * s.players - (s.phase == DRAW):
         return "the idle turns do not fit"
-    return _check_melds(s) or _check_hands(s) or _check_cards(s) or _check_moves(s)
+    return _check_melds(s) or _check_hands(s) or _check_taken(s) or _check_cards(s) or _check_points(s) or _check_moves(s)
 
 
 def _check_melds(s: Any) -> str | None:
+    highest = HIGH_ACE if s.aces == UNIVERSAL else KING
     for i in range(s.melds):
-        if s.meld_kind[i] == SET and s.meld_low[i].bit_count() < 3:
+        if s.meld_kind[i] == SET and (s.meld_low[i].bit_count() < 3 or s.meld_high[i] != 0):
             return f"meld {i} is no set"
-        if s.meld_kind[i] == RUN and (s.meld_of[i] > 3 or s.meld_high[i] - s.meld_low[i] not in range(2, 13)):
+        if s.meld_kind[i] == RUN and (
+            s.meld_of[i] > 3 or s.meld_high[i] > highest or s.meld_high[i] - s.meld_low[i] not in range(2, IN_SUIT)
+        ):
             return f"meld {i} is no run"
     return None
 
 
 def _check_hands(s: Any) -> str | None:
-    if not s.over and not all(s.hands[seat] for seat in range(s.players)):
-        return "a hand is empty"
-    if s.taken != NO_CARD and s.must != NO_CARD:
-        return "a card that was taken may not be discarded and must be played"
-    hand = 0 if s.over else s.hands[s.to_move]
-    if any(card != NO_CARD and not hand >> card & 1 for card in (s.taken, s.must)):
+    for seat in range(s.players):
+        if not s.over and not s.hands[seat]:
+            return "a hand is empty"
+        if s.known[seat] & ~s.hands[seat]:
+            return "a card known to be in a hand is not there"
+        laid = s.laid[seat].bit_count()
+        if laid < 3 if s.has_melded[seat] else laid > 0 and s.limit:
+            return f"seat {seat} has melded, or it has not"
+    if s.melded and not s.over and not s.has_melded[s.to_move]:
+        return "the seat to move has melded, or it has not"
+    return None
+
+
+def _check_taken(s: Any) -> str | None:
+    """R6, R8: the card that was taken lies in the hand, and everybody knows it."""
+    if (s.taken != NO_CARD or s.must != NO_CARD) and s.phase != PLAY:
+        return "a card was taken before the turn, or after it"
+    if s.must != NO_CARD and (s.taken != NO_CARD or s.pile != SPREAD or s.melded):
+        return "a card that was taken need not be played now"
+    if any(card != NO_CARD and not s.known[s.to_move] >> card & 1 for card in (s.taken, s.must)):
         return "the card that was taken is not in the hand"
+    return None
+
+
+def _check_points(s: Any) -> str | None:
+    """R20–R22: the points of the cards laid, of which an ace at the low end of a run may count less."""
+    low_aces = sum(1 << IN_SUIT * s.meld_of[i] for i in range(s.melds) if s.meld_kind[i] == RUN and s.meld_low[i] == 0)
+    for seat in range(s.players):
+        cards = np.uint64(s.laid[seat])
+        with np.errstate(over="ignore"):  # uint64 arithmetic wraps on purpose
+            points = count_points(s, cards)
+        if s.aces == UNIVERSAL:
+            points -= LOW_ACE * (s.laid[seat] & low_aces).bit_count()
+        if s.points[seat] != points:
+            return f"the points of the cards that seat {seat} has laid are wrong"
     return None
 
 
@@ -84,8 +112,6 @@ def _check_cards(s: Any) -> str | None:
     laid = Counter(name for meld in state["melds"] for name in meld["cards"])
     if laid != Counter(name for cards in state["laid"] for name in cards):
         return "the cards laid are not those of the melds"
-    if any(s.known[seat] & ~s.hands[seat] for seat in range(s.players)):
-        return "a card known to be in a hand is not there"
     cards = laid + Counter(state["pile"]) + Counter(CARDS[s.deck[i]] for i in range(s.drawn, s.deck_size))
     if cards + Counter(name for hand in state["hands"] for name in hand) != Counter(CARDS):
         return f"the {DECK_SIZE} cards of the deck are not all there once"
