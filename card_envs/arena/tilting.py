@@ -77,7 +77,7 @@ class Tilting:
         order = np.argsort(distinct)
         self._values, self._logs = distinct[order], np.log(weights[order] / weights.sum())
         self._centre, self._spread = self._centre_on_mean()
-        step = measure_step(self._values)
+        self._step = step = measure_step(self._values)
         self._exact = step > 0 and self._spread * self._n**0.5 <= LARGEST_SPREAD * step
         if self._exact:
             self._steps = np.rint((self._values - self._values[0]) / step).astype(np.int64)
@@ -119,16 +119,15 @@ class Tilting:
 
     def find_one_sided(self, sign: float, error: float) -> float:
         """Return the tilt, down or up by ``sign``, at which the observed sum or one beyond it has the probability ``error``."""
-        if not self._exact:
-            quantile = -float(ndtri(error))
-            return self._search(lambda theta: quantile - abs(float(self._compute_roots(np.array([theta]))[0])), sign)
+        if not self._exact:  # the formula puts the bound in the middle of the step that the observed sum is
+            return self._find_smooth(sign, error) + sign * self._step / (2 * self._n * self._spread**2)
         tail = 1 if sign < 0 else 0
         return self._search(lambda theta: log(max(self._compute_tails(np.array([theta]))[tail][0], 1e-300) / error), sign)
 
     def find_two_sided(self, sign: float, error: float) -> float:
         """Return the tilt, down or up by ``sign``, at the bound of an interval that misses the true mean with ``error``."""
         if not self._exact:
-            return self.find_one_sided(sign, error / 2)
+            return self._find_smooth(sign, error / 2)
         first, last = self.find_one_sided(sign, error / 2), self.find_one_sided(sign, ACCEPTED * error)
         for _ in range(3):  # Blaker's bound: from the outside inwards, the first tilt that is accepted
             grid = np.linspace(first, last, GRID)
@@ -136,6 +135,11 @@ class Tilting:
             at = int(np.argmax(accepted)) if accepted.any() else GRID - 1
             first, last = grid[max(at - 1, 0)], grid[at]
         return float(last)
+
+    def _find_smooth(self, sign: float, error: float) -> float:
+        """Return the tilt at which a mean of so many values that it is as good as continuous has a tail of ``error``."""
+        quantile = -float(ndtri(error))
+        return self._search(lambda theta: quantile - abs(float(self._compute_roots(np.array([theta]))[0])), sign)
 
     def _search(self, rest: Callable[[float], float], sign: float) -> float:
         """Return the tilt, in the direction of ``sign`` from that of the sample's mean, at which ``rest`` falls to 0."""
