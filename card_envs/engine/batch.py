@@ -152,9 +152,9 @@ class Batch:
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
         actions = np.empty(self.size, np.int64)
-        self._check_open(self.matches.rows)
-        parameters = check_parameters(self.game.policy("random"), None)
-        self.matches.choose("random", parameters, actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
+        if self.matches.to_move.min() < 0:
+            self._check_open(self.matches.rows)
+        self.matches.choose("random", np.empty(0), actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
         return actions
 
     def choose(

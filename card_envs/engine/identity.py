@@ -19,6 +19,7 @@ from card_envs.engine.matches import Matches
 from card_envs.engine.messages import shorten
 
 Seed = int | Sequence[int] | None
+Seeds = int | ArrayLike | list[int | None] | None  # of many matches
 Identity = tuple[int, int, int]
 
 
@@ -70,9 +71,7 @@ def follow_identity(identity: Identity) -> Identity:
     return seed, row, check_counter("match", match + 1)
 
 
-def write_identity(
-    matches: Matches, seed: int | ArrayLike | Sequence[int | None] | None, rows: NDArray[np.int64] | None = None
-) -> None:
+def write_identity(matches: Matches, seed: Seeds, rows: NDArray[np.int64] | None = None) -> None:
     """Write the identities of the matches that a reset deals.
 
     Args:

@@ -15,6 +15,7 @@ from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
 from card_envs.engine.keys import POLICIES
 from card_envs.engine.loops import STREAM
 from card_envs.engine.matches import Matches
+from card_envs.engine.messages import shorten
 from card_envs.engine.picture import Picture
 from card_envs.engine.record import Record, Start
 from card_envs.engine.rows import from_bytes, open_row, view_bytes
@@ -226,9 +227,9 @@ class Table:
             index = None
         if index is None or not 0 <= index < matches.num_actions or not matches.mask[0, index]:
             if self.is_over:
-                raise IllegalAction(f"illegal action {action!r}: the match is over")
+                raise IllegalAction(f"illegal action {shorten(action)}: the match is over")
             raise IllegalAction(
-                f"illegal action {action!r}: seat {self.to_move} is to move, legal are {', '.join(self.legal_actions())}"
+                f"illegal action {shorten(action)}: seat {self.to_move} is to move, legal are {', '.join(self.legal_actions())}"
             )
         self.actions.append(self.action_string(int(index)))
         finished = self._row.finished

@@ -36,7 +36,13 @@ class _AfterReset:
 
 _after_reset: Any = _AfterReset
 _ONLY_ROW = np.zeros(1, np.int64)
-_FLAGS = (bool, np.bool_)  # Python's, and some of NumPy's, would count as the actions 0 and 1
+
+
+def _read_index(action: object) -> int:
+    if isinstance(action, bool | np.bool_):  # these would count as 0 and 1
+        raise TypeError
+    return as_index(action)  # type: ignore[arg-type]  # a TypeError for anything else
+
 
 # views of the buffers of the match, which every copy opens anew
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
@@ -182,7 +188,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         agent = self.agent_selection
         self._stepped = True
         try:
-            index = as_index(action) if type(action) not in _FLAGS else -1  # type: ignore[arg-type]  # refused below
+            index = action if type(action) is int else _read_index(action)
             legal = index >= 0 and self._legal[index]
         except (TypeError, IndexError):
             legal = False

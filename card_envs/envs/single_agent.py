@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.batch import make_matches
 from card_envs.engine.checks import check_integers, check_seat
 from card_envs.engine.game import Deck, Game, OptionValue
-from card_envs.engine.identity import write_identity
+from card_envs.engine.identity import Seeds, write_identity
 from card_envs.engine.keys import OPPONENTS
 from card_envs.engine.loops import MATCH, REFRESH, RESET, ROW
 from card_envs.engine.matches import Rows
@@ -161,7 +161,7 @@ class SingleAgentBatch:
 
     def reset(
         self,
-        seed: int | ArrayLike | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         decks: Sequence[Deck] | None = None,
         rows: Rows | None = None,
     ) -> Outcome:
@@ -190,12 +190,13 @@ class SingleAgentBatch:
         self._play(which.copy(), outcome)
         return outcome
 
-    def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
+    def step(self, actions: ArrayLike, rows: Rows | None = None, next_rows: Rows | None = None) -> Outcome:
         """Play the actions of the learners. An illegal action ends the match, and the learner gets -1.
 
         Args:
             actions: An integer array [size].
             rows: The rows in which to play, int64; by default all.
+            next_rows: Other rows, int64, in which the next match is dealt instead.
 
         Raises:
             ValueError: The array has a wrong shape or dtype.
@@ -207,7 +208,10 @@ class SingleAgentBatch:
         legal = matches.is_legal(matches.actions[which], which)
         bad = which[~legal]
         self._fresh[which] = False
-        self._play(which[legal].copy(), outcome)
+        playing = which[legal].copy()
+        if next_rows is not None:
+            playing = np.concatenate([playing, self._next_matches(next_rows)])
+        self._play(playing, outcome)
         if len(bad):
             outcome.illegal[bad] = True
             outcome.terminated[bad] = True
