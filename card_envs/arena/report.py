@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from card_envs.console import make_grid
+from card_envs.engine.files import write_file
 
 Report = Mapping[str, Any]
 
@@ -77,15 +79,16 @@ def _describe_run(report: Report) -> Iterator[str]:
     yield f"options: {options} (SHA-256 {results['options_sha256']})"
     boards = results["boards"]
     for n, played in boards["by_players"].items():
-        which = f"list {boards['list']}, seed {boards['seed']}, {played['boards']:,} for {n} players"
+        seed = f"sealed seed SHA-256 {boards['sealed']}" if "sealed" in boards else f"seed {boards['seed']}"
+        which = f"list {boards['list']}, {seed}, {played['boards']:,} for {n} players"
         yield f"boards: {which} (SHA-256 {played['sha256']})"
     for player in results["players"]:
         if player["sha256"] or "spec" in player:
             yield f"player {player['player']}: {player.get('spec') or player['kind'] + ' SHA-256 ' + player['sha256']}"
     method = results["method"]
     yield (
-        f"ratings: {method['rating']}, alpha {method['alpha']}; intervals: {method['interval']},"
-        f" {method['resamples']:,} resamples; significance: {method['significance']}"
+        f"ratings: {method['rating']}, alpha {method['alpha']}; intervals: {method['interval']};"
+        f" significance: {method['significance']}"
     )
     yield f"machine: {machine['system']} {machine['processor']}, {machine['cores']} cores"
 
@@ -289,7 +292,9 @@ def save_picture(report: Report, file: Path) -> None:
     Raises:
         ValueError: Matplotlib does not write files with this suffix.
     """
-    draw_report(report).savefig(file)
+    picture = io.BytesIO()
+    draw_report(report).savefig(picture, format=file.suffix[1:])
+    write_file(file, picture.getvalue())
 
 
 def _escape_dollars(text: str) -> str:

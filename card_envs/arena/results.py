@@ -17,13 +17,12 @@ from card_envs.arena import statistics
 from card_envs.arena.boards import list_pairings
 from card_envs.arena.league import make_league
 from card_envs.arena.shard import APPRAISED, FAULTS_TOLD, count_win_units
-from card_envs.arena.statistics import round_figure
+from card_envs.arena.statistics import FEW, round_figure
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.matches import Matches
 from card_envs.engine.measures import load_measures
 
-FEW = 30  # boards
 SIGNIFICANT = 1 - statistics.LEVEL
 SCORE_BOUNDS = (-0.5, 0.5)
 
@@ -42,7 +41,7 @@ def hash_boards(game: Game, options: Mapping[str, Any], seed: int, boards: int) 
     digest = sha256()
     for first in range(0, boards, 4096):
         matches = Matches(game, min(4096, boards - first), options, write_observations=False)
-        matches.identity[:] = np.column_stack([0 * matches.rows + seed, matches.rows + first, 0 * matches.rows])
+        matches.identify(matches.rows, seed, matches.rows + first, 0)
         matches.deal(matches.rows)
         digest.update(np.ascontiguousarray(matches.states["deck"]).tobytes())
         digest.update(np.ascontiguousarray(matches.states["key"]).tobytes())
@@ -116,6 +115,7 @@ def make_cross_table(
             "low": round_figure(estimate.low),
             "high": round_figure(estimate.high),
             "floor": round_figure(estimate.floor),
+            "ceiling": round_figure(estimate.ceiling),
             "p": estimate.p,
             "boards": estimate.n,
             "variance_factor": round_figure(statistics.compute_variance_factor(scores, independent), 4),
@@ -173,7 +173,7 @@ def make_results(
     tournament: Tournament,
     *,
     board_list: str,
-    list_seed: int,
+    list_seed: int | None,
     options: Mapping[str, OptionValue],
     version: str,
     baseline: str | None = None,
@@ -182,6 +182,7 @@ def make_results(
     sequential: bool = False,
     gate: tuple[str, str] | None = None,
     panel: Mapping[str, Any] | None = None,
+    sealed: str | None = None,
 ) -> dict[str, Any]:
     """Return everything that the matches say as JSON-able values.
 
@@ -189,12 +190,13 @@ def make_results(
 
     Args:
         tournament: What was played.
-        board_list, list_seed: The name and the seed of the board list.
+        board_list, list_seed: The name and the seed of the board list; ``None`` for a sealed seed.
         options: The game's options without the number of players.
         version: The version of this package.
         baseline, edge, until_sure, sequential: As for :func:`make_cross_table`.
         gate: A player and the baseline that they must beat.
         panel: The panel that was played, if any.
+        sealed: The SHA-256 of a sealed seed.
     """
     game = tournament.game
     tables: dict[str, Any] = {"league": [], "cross": [], "warnings": []}
@@ -213,15 +215,14 @@ def make_results(
         "options": dict(options),
         "options_sha256": hash_json(dict(options)),
         "tables": list(tournament.tables),
-        "boards": {"list": board_list, "seed": list_seed, "by_players": boards},
+        "boards": {"list": board_list, "seed": list_seed, "by_players": boards} | ({"sealed": sealed} if sealed else {}),
         "players": [{"player": name} | identify_player(spec, game) for name, spec in tournament.roster.specs.items()],
         "method": {
             "rating": "Bradley-Terry by placement, choix.ilsr_pairwise_dense, Elo units",
             "alpha": statistics.ALPHA,
-            "interval": "95 %, bootstrap over boards (league), Student's t over boards (cross-table)",
+            "interval": "95 %, nonparametric tilting over boards, exact if their scores take few values",
             "level_boards": "if all boards have the same score, the bound of Clopper and Pearson for scores not seen",
             "sequential_test": f"SPRT, normal, from {statistics.MIN_BOARDS} boards; variance with two more at each bound",
-            "resamples": statistics.RESAMPLES,
             "significance": "Holm, 5 % over the cross-table of a table size",
             "edge": edge,
             "errors": statistics.ERROR,
@@ -262,7 +263,7 @@ def judge_gate(cross: list[dict[str, Any]], tables: list[int], player: str, base
     for entry in cross:
         if (entry["a"], entry["b"]) == (player, baseline):
             floors[str(entry["players"])] = entry["floor"]
-        elif (entry["b"], entry["a"]) == (player, baseline):  # as far below the mean of B as A's floor is below A's
-            floors[str(entry["players"])] = round_figure(entry["floor"] - 2 * entry["edge"])
+        elif (entry["b"], entry["a"]) == (player, baseline):
+            floors[str(entry["players"])] = round_figure(-entry["ceiling"])
     shown = len(floors) == len(tables) and all(floor > 0 for floor in floors.values())
     return {"player": player, "baseline": baseline, "floor": floors, "shown": shown}

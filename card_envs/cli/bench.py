@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import os
 import shlex
 import signal
 import sys
@@ -24,20 +23,25 @@ from card_envs.arena.benchmark import Benchmark
 from card_envs.arena.duels import list_built_ins, list_ranking_tasks, make_ranking
 from card_envs.arena.panels import load_panel
 from card_envs.arena.report import describe_gate, format_markdown, print_report, save_picture
+from card_envs.arena.roster import Roster
+from card_envs.arena.sealed import open_seed
 from card_envs.arena.statistics import EDGE
-from card_envs.arena.tournament import Roster, Workers
+from card_envs.arena.tournament import Workers
 from card_envs.arena.workers import RayCluster, Threads
-from card_envs.cli.arguments import GameName, OptionWords, parse_numbers
+from card_envs.cli.arguments import OptionWords, parse_numbers
+from card_envs.cli.contest import commit_seed, verify_contest
 from card_envs.console import read_json, table_console
+from card_envs.engine.files import check_writable, is_replaceable, write_file
 from card_envs.engine.game import Game
-from card_envs.players.network import write_atomically
 
 LOCAL = "local"
 FORMATS = (".png", ".svg", ".pdf")
 
 
 def bench(
-    game: GameName,
+    game: Annotated[
+        str | None, typer.Argument(metavar="GAME", help="A game that `card-envs games` lists.", show_default=False)
+    ] = None,
     specs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -94,19 +98,42 @@ def bench(
         Path | None,
         typer.Option(metavar="FILE", help="Continue from this JSON report, and update it unless --json.", show_default=False),
     ] = None,
+    commit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Only draw a seed for a contest into FILE, print its SHA-256.", show_default=False),
+    ] = None,
+    sealed: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Play with the seed in FILE; the report states its SHA-256.", show_default=False),
+    ] = None,
+    verify: Annotated[
+        Path | None,
+        typer.Option(metavar="REPORT", help="Only check the report of a contest against --sealed FILE.", show_default=False),
+    ] = None,
 ) -> None:
     """Find out which players are better.
 
     Every line-up plays the same boards, each in all seat rotations. The report has ratings and a cross-table with intervals.
-    After Ctrl-C it covers what has been played by then.
+    After Ctrl-C or TERM it covers what has been played by then. With --json it is also saved every half minute.
     """
+    if commit is not None or verify is not None:
+        option_name = "--commit" if commit is not None else "--verify"
+        if game is not None or (commit is not None and (verify is not None or sealed is not None)):
+            raise ValueError(f"{option_name} stands alone{'' if commit else ', with --sealed'}: it plays nothing")
+        if commit is not None:
+            commit_seed(commit)
+        elif verify is not None:
+            verify_contest(verify, sealed)
+        return
+    if game is None:
+        raise ValueError("GAME is missing: expected is `bench GAME PLAYER PLAYER …`")
     loaded = card_envs.load_game(game)
     sizes = None if players is None else parse_numbers("players", players, "2,4")
     arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "board_list": board_list or "report", "seed": seed or 0}
     options = loaded.read_options(option or ())
     names = list(specs or [])
     if panel:
-        fixed = {"option": option, "board-list": board_list, "seed": seed}
+        fixed = {"option": option, "board-list": board_list, "seed": seed, "sealed": sealed}
         arguments, options, names = apply_panel(game, arguments, names, fixed)
     elif "players" in options:
         if sizes is not None:
@@ -115,11 +142,15 @@ def bench(
     if ranking:
         unused = {
             "panel": panel, "until-sure": until_sure, "baseline": baseline, "gate": gate, "json": json, "markdown": markdown,
-            "plot": plot, "resume": resume,
+            "plot": plot, "resume": resume, "sealed": sealed,
         }  # fmt: skip
         refuse_options(unused, "--ranking, which only prints a table")
         print_ranking(loaded, names or list_built_ins(loaded), arguments | options, threads, ray)
         return
+    if sealed is not None:
+        refuse_options({"seed": seed}, "--sealed, which holds one")
+        opened = open_seed(sealed)
+        arguments |= {"seed": opened.seed, "sealed": opened.sha256}
     benchmark = Benchmark.create(
         loaded, names, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
     )
@@ -145,15 +176,23 @@ def play_and_report(
     check_files(json, markdown, plot)  # it is better to fail before the run than after it
     failures: list[str] = []
     total = None if benchmark.until_sure else sum(task.matches for task in benchmark.list_tasks())
+    command = "card-envs " + shlex.join(sys.argv[1:])
+
+    def save() -> None:
+        failed = try_to_write(write_json, benchmark.make_report(command, finished=False), json)
+        if failed:
+            print(f"card-envs: {failed[0]}; playing on", file=sys.stderr)
+
+    saving = json is not None and is_replaceable(json)
     with accept_one_interrupt():
         with open_workers(benchmark.tournament.roster, threads, ray) as workers, show_progress(total) as progress:
             try:
-                benchmark.play(workers, progress)
+                benchmark.play(workers, progress, save if saving else None)
             except Exception as error:
                 failures.append(f"the run broke off ({type(error).__name__}: {error}); the report covers what had been played")
         if benchmark.interrupted:
             print("writing the report …", file=sys.stderr)
-        report = benchmark.make_report("card-envs " + shlex.join(sys.argv[1:]))
+        report = benchmark.make_report(command)
         failures += try_to_write(write_json, report, json)
         print_report(report, table_console())
         failures += try_to_write(write_markdown, report, markdown)
@@ -187,25 +226,19 @@ def check_files(json: Path | None, markdown: Path | None, plot: Path | None) -> 
         raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
     files = [file for file in (json, markdown, plot) if file is not None]
     for file in files:
-        folder = file.resolve().parent
-        if not folder.is_dir():
-            raise ValueError(f"{file} cannot be written: {folder} is not a folder")
-        if file.is_dir():
-            raise ValueError(f"{file} cannot be written: it is a folder")
-        if not os.access(folder, os.W_OK):
-            raise ValueError(f"{file} cannot be written: {folder} is read-only")
+        check_writable(file)
     if len({file.resolve() for file in files}) < len(files):
         raise ValueError("json, markdown and plot must be different files")
 
 
 def write_json(report: dict[str, Any], file: Path) -> None:
     """Write the report as JSON."""
-    write_atomically(file, (jsonlib.dumps(report) + "\n").encode())
+    write_file(file, (jsonlib.dumps(report) + "\n").encode())
 
 
 def write_markdown(report: dict[str, Any], file: Path) -> None:
     """Write the report as Markdown."""
-    write_atomically(file, format_markdown(report).encode())
+    write_file(file, format_markdown(report).encode())
 
 
 def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
@@ -221,20 +254,24 @@ def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str
 
 @contextmanager
 def accept_one_interrupt() -> Iterator[None]:
-    """Ignore a second Ctrl-C, which would otherwise lose the report of what has been played."""
+    """Let TERM count as Ctrl-C, and ignore a second one, which would otherwise lose the report of what has been played."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def once(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for interrupt in before:
+            signal.signal(interrupt, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, once)
+    before = {interrupt: signal.getsignal(interrupt) for interrupt in (signal.SIGINT, signal.SIGTERM)}
     try:
+        for interrupt in before:
+            signal.signal(interrupt, once)
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for interrupt, handler in before.items():
+            signal.signal(interrupt, handler)
 
 
 class OptionalAddress(TyperCommand):

@@ -12,7 +12,8 @@ from card_envs.engine.batch import Batch, make_matches
 from card_envs.engine.checks import check_seat
 from card_envs.engine.game import Deck, Game, IllegalAction, check_keywords
 from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
-from card_envs.engine.loops import MATCH, ROW, SEED
+from card_envs.engine.keys import POLICIES
+from card_envs.engine.loops import STREAM
 from card_envs.engine.matches import Matches
 from card_envs.engine.messages import shorten
 from card_envs.engine.picture import Picture
@@ -76,9 +77,9 @@ class Table:
         table._open(matches.gather(np.array([row]), auto_reset=False, write_observations=True))
         if redeal is not None:
             seat, seed = redeal
-            # the true identity and key would reveal the true deck and what the other players will choose
-            table.matches.identity[0] = seed, 0, 0
-            table.matches.keys[0] = seed
+            # the true identity and keys would reveal the true deck and what the other players will choose
+            table.matches.identify(table.matches.rows, seed, 0, 0)
+            table.matches.keys[:, STREAM] = table.matches.derive(POLICIES, table.matches.rows, np.zeros(1, np.int64))
             table.redeal(seat, seed)
         else:
             table._mark_start()
@@ -145,8 +146,7 @@ class Table:
     @property
     def identity(self) -> Identity:
         """The identity of the match: (seed, row, match)."""
-        numbers = self.matches.identity[0]
-        return int(numbers[SEED]), int(numbers[ROW]), int(numbers[MATCH])
+        return self.matches.read_identity(0)
 
     def action_mask(self) -> NDArray[np.int8]:
         """Return 1 where an action is legal for the seat to move, int8 [A]; all zeros when the match is over."""

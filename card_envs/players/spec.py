@@ -54,11 +54,13 @@ def split_specs(text: str) -> list[str]:
     Raises:
         ValueError: A quote is not closed.
     """
-    specs, depth, start, quote = [], 0, 0, ""
+    specs, depth, start, quote, escaped = [], 0, 0, "", False
     for i, character in enumerate(text):
-        if quote:
-            escaped = depth > 0 and text[i - 1] == "\\"  # a string among the arguments of a spec
-            quote = "" if character == quote and not escaped else quote
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = character == "\\" and depth > 0  # in a string among the arguments; the backslash of a path is its own
+            quote = "" if character == quote else quote
         elif character in "'\"" and (depth > 0 or not text[start:i].strip()):
             quote = character
         elif character == "," and depth == 0:

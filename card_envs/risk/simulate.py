@@ -64,7 +64,7 @@ class RealRound:
     Attributes:
         player, others: The player, and the player in each of the other seats.
         players: The number of seats at the table.
-        mean: The points of the round, with a 95 % interval by Student's t.
+        mean: The points of the round, with a 95 % interval.
         adjusted: The same, with the luck of the cards drawn on the player's turns taken out; ``None`` if that was not asked
             for.
         factor: The variance of the raw points divided by that of the adjusted ones; ``None`` likewise.
@@ -279,7 +279,7 @@ class _Play:
             rows = np.arange(len(number))
             seat = number % n
             runner.seating[rows] = np.arange(n) != seat[:, None]  # 0 for the player, 1 for the others
-            matches.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
+            matches.identify(rows, self.seed, number, 0)
             matches.actions[rows] = RESET
             runner.play(rows.copy())
             scores[number] = matches.states["scores"][rows, seat]
