@@ -19,6 +19,7 @@ from torch import nn
 
 from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.loops import MATCH, ROW
 from card_envs.engine.messages import join_lines, shorten
 from card_envs.engine.validation import find_fault
 from card_envs.envs.sb3 import CardVecEnv
@@ -172,7 +173,7 @@ def _check_matches(learner: SingleAgentBatch) -> None:
     if fault:
         raise ValueError(fault)
     seats, seating = learner.runner.learner, learner.runner.seating
-    if (matches.identity < 0).any() or (matches.decisions < 0).any():
+    if (matches.identity[:, [ROW, MATCH]] < 0).any() or (matches.decisions < 0).any():
         raise ValueError("a number of a match is negative")
     if (seats < 0).any() or (seats >= matches.players).any() or (matches.states["to_move"] != seats).any():
         raise ValueError("the learner is not to move")
