@@ -13,7 +13,9 @@ import card_envs
 from card_envs import IllegalAction, Table
 from card_envs.arena import BOARD_LISTS, derive_list_seed, estimate_mean, play_duel
 from card_envs.arena.boards import assign_seats
-from card_envs.arena.shard import Shard, Task, count_win_units, limit_blas, play_shard
+from card_envs.arena.playing import limit_blas, play_shard
+from card_envs.arena.roster import Roster
+from card_envs.arena.shard import Shard, Task, count_win_units
 from card_envs.arena.statistics import bound_unseen_share
 from card_envs.arena.storage import pack_shard
 from card_envs.players import Decisions, Player, resolve
@@ -41,7 +43,9 @@ class Broken(First):
 def play_boards(name: str, players: dict[str, Player], lineup: tuple[str, ...], first: int, boards: int, seed: int) -> Shard:
     game = card_envs.load_game(name)
     with limit_blas():
-        return play_shard(Task(game, game.resolve({"players": len(lineup)}), lineup, seed, first, boards), players)
+        return play_shard(
+            Task(game, game.resolve({"players": len(lineup)}), lineup, seed, first, boards), Roster(players, game)
+        )
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -135,7 +139,7 @@ def test_shares_of_the_win_split_ties(tied: int, seed: int) -> None:
             break
     else:
         pytest.fail(f"seed {seed}: no such board")
-    shard = play_shard(Task(game, options, ("a", "b", "c"), seed, board, 1), players)
+    shard = play_shard(Task(game, options, ("a", "b", "c"), seed, board, 1), Roster(players, game))
     expected = [count_win_units(3) // tied if seat in winners else 0 for seat in range(3)]
     assert shard.seat_shares.tolist() == [expected] * 3, "equals do the same in every seat"
 
@@ -179,7 +183,7 @@ def test_a_failure_in_a_duel_is_named() -> None:
         ({"a": "randm"}, "did you mean 'random'"),
         ({"players": 13}, "option players = 13: allowed is 2 … 12"),
         ({"board_list": "tun"}, "unknown board list 'tun' – did you mean 'tune'"),
-        ({"seed": 2**40}, "allowed is an integer from 0 to 2\\*\\*40 - 1"),
+        ({"seed": 2**256}, "allowed is an integer from 0 to 2\\*\\*256 - 1"),
         ({"seed": -1}, "seed of the board list = -1"),
         ({"players": 4, "matches": 4}, "matches = 4: allowed is a whole number from 5"),
         ({"matches": 20.0}, "matches = 20.0: allowed is a whole number from 5"),

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 import card_envs
 from card_envs.arena import Benchmark, available_panels, derive_list_seed, load_panel, play_duel, run_benchmark
+from card_envs.arena.playing import choose_shard_size
 from card_envs.arena.report import format_markdown
 from card_envs.arena.results import hash_json
-from card_envs.arena.shard import choose_shard_size
 from card_envs.arena.workers import Threads
 from card_envs.players import Decisions, resolve
 from card_envs.players.player import Function
@@ -53,8 +53,8 @@ def test_results_do_not_depend_on_the_boards_beside(
     players: dict[str, Any] = {"count3": "count3", "exact": "exact", "net": network, "random": "random", "failing": failing}
     arguments: dict[str, Any] = {"tables": [2], "matches": 90, **SHORT}
     whole = run_benchmark("flip7", players, **arguments)
-    monkeypatch.setattr("card_envs.arena.shard.BOARDS_COMPILED", sizes[0])
-    monkeypatch.setattr("card_envs.arena.shard.BOARDS_INVARIANT", sizes[1])
+    monkeypatch.setattr("card_envs.arena.playing.BOARDS_COMPILED", sizes[0])
+    monkeypatch.setattr("card_envs.arena.playing.BOARDS_INVARIANT", sizes[1])
     parts = run_benchmark("flip7", players, **arguments)
     assert len(whole["results"]["faults"]) > 3
     assert parts["results"] == whole["results"]
@@ -62,7 +62,7 @@ def test_results_do_not_depend_on_the_boards_beside(
 
 
 def test_only_who_says_so_is_asked_in_large_batches(network: str) -> None:
-    """Any other player sees the rows of one board at a time."""
+    """Any other player sees one match at a time."""
     game = card_envs.load_game("flip7")
     made = {spec: resolve(spec, game, {"players": 2, **SHORT}) for spec in ("ev", "exact", network)}
     assert [choose_shard_size(line) for line in ([made["ev"]], [made["ev"], made["exact"]], [made[network], made["ev"]])] == [
@@ -80,7 +80,7 @@ def test_only_who_says_so_is_asked_in_large_batches(network: str) -> None:
             return super().act(decisions)
 
     run_benchmark("flip7", {"me": Noting(), "random": "random"}, tables=[3], matches=90, **SHORT)
-    assert max(most) == 3, "the rotations of a board"
+    assert max(most) == 1, "every rotation of a board has a player of its own"
 
 
 def test_players_do_not_depend_on_who_else_is_named() -> None:

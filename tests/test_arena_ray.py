@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from card_envs.arena import run_benchmark
-from card_envs.arena.tournament import Roster
+from card_envs.arena.roster import Roster
 from card_envs.arena.workers import RayCluster
 from card_envs.cli import app
 from tests.arena_players import First

@@ -44,11 +44,11 @@ def test_cut_short_and_resumed_is_played_through(after: int) -> None:
 def test_gaps_are_filled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C may come when a later shard has been played and one before it has not."""
     whole = run_benchmark("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
-    monkeypatch.setattr("card_envs.arena.shard.BOARDS_COMPILED", 7)
+    monkeypatch.setattr("card_envs.arena.playing.BOARDS_COMPILED", 7)
     it = Benchmark.create("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
     tasks = it.list_tasks()
     it.tournament.play(tasks[3::4], Threads(it.tournament.roster), lambda matches: None)
-    monkeypatch.setattr("card_envs.arena.shard.BOARDS_COMPILED", 256)
+    monkeypatch.setattr("card_envs.arena.playing.BOARDS_COMPILED", 256)
     again = Benchmark.create("flip7", PLAYERS[:2], matches=180, tables=[3], **SHORT)
     again.resume(json.loads(json.dumps(it.make_report())))
     assert sum(task.matches for task in again.list_tasks()) == 2 * 180 - sum(task.matches for task in tasks[3::4])

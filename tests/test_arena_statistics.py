@@ -14,6 +14,7 @@ from card_envs.arena import derive_list_seed
 from card_envs.arena.boards import assign_seats, draw_free_for_alls, list_lineups, list_pairings
 from card_envs.arena.league import rate_boards, sum_columns
 from card_envs.arena.results import SCORE_BOUNDS, judge_gate, make_results
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, count_win_units
 from card_envs.arena.statistics import (
     LOWER,
@@ -28,7 +29,7 @@ from card_envs.arena.statistics import (
     run_sequential_test,
     weigh_boards,
 )
-from card_envs.arena.tournament import Roster, Tournament
+from card_envs.arena.tournament import Tournament
 from card_envs.engine.measures import load_measures
 
 Floats = NDArray[np.float64]

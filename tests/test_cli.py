@@ -453,7 +453,7 @@ WRONG = {
     "play flip7 --option target=5 --option target=6": "twice",
     "play flip7 --option players=3 --players 4": "twice",
     "play flip7 --seed x": "--seed",
-    "play flip7 --seed -1": "0 to 2**63",
+    "play flip7 --seed -1": "0 to 2**256",
     "play flip7 --save /dev/null/record.json": "/dev/null/record.json",
     "replay": "FILE",
     "replay nowhere.json": "nowhere.json",

@@ -15,7 +15,7 @@ from card_envs.engine.game import Option
 from card_envs.engine.rows import open_row
 from card_envs.engine.state import lay_out_state
 from card_envs.games import deck, melds
-from tests.reference.streams import match_key, shuffled
+from tests.reference.streams import deck_key, shuffled
 
 FRENCH = [rank + suit for suit in "cdhs" for rank in "A23456789TJQK"]
 
@@ -53,7 +53,7 @@ def test_a_double_deck_is_built_under_its_given_cards_and_shuffled() -> None:
     )
     s: Any = open_row(states)
     given = [FRENCH.index(card) for card in ("Kh", "Ac", "Kh")]
-    s.key, s.finished = match_key(3, 0, 0), 5
+    s.key, s.finished = deck_key((3, 0, 0)), 5
     for deal in (5, 6):
         s.finished = deal
         s.ordered = len(given) if deal == 5 else 0
@@ -180,7 +180,7 @@ def test_a_game_of_a_double_deck_runs_on_the_engine() -> None:
         1, lay_out_state(options, ("turn", "over"), pack.copies, (), scores=(0, 1), deck_for_each_deal=True).dtype
     )
     s: Any = open_row(states)
-    s.players, s.key = 2, match_key(1, 0, 0)
+    s.players, s.key = 2, deck_key((1, 0, 0))
     orders = []
 
     def begin_deal(s: Any) -> None:

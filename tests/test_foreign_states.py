@@ -84,7 +84,7 @@ def test_mutated_states_are_refused_or_played_to_their_end(game: str, seed: int,
             continue
         try:
             look(table)
-            if number % 20 == 0:
+            if number % 10 == 0:
                 play_slowly(table, 40, rng)
             if number % 3 == 0:
                 table.redeal(rng.randrange(table.players), rng.getrandbits(62))

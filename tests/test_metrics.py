@@ -195,7 +195,7 @@ FIRM = {"flip7": ["count3", "sum26"], "pis_yedili": ["high", "full"], "rummy": [
 @pytest.mark.parametrize("name", GAMES)
 def test_a_benchmark_measures_the_matches_of_its_boards(name: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """At a table of three: one A in each seat among B, and one B among A. The same matches at tables, counted one by one."""
-    monkeypatch.setattr("card_envs.arena.shard.APPRAISED", 2)
+    monkeypatch.setattr("card_envs.arena.playing.APPRAISED", 2)
     game, boards = card_envs.load_game(name), 5
     a, b = FIRM[name]
     report = run_benchmark(name, [a, b], tables=[3], matches=3 * boards, seed=seed)

@@ -123,36 +123,3 @@ def test_a_corrupted_start_is_refused(game: str) -> None:
     with pytest.raises(ValueError, match="endings"):
         card_envs.replay({**record, "start": {**record["start"], "endings": ["one too many"]}})
     assert card_envs.replay(record).state() == table.state()
-
-
-@every_game
-def test_a_changed_byte_of_a_start_is_refused_or_harmless(game: str, seed: int) -> None:
-    """Every state that passes the check can be played on. Interpreted, an index out of bounds would raise."""
-    rng = random.Random(seed)
-    accepted = 0
-    for number in range(300):
-        table = card_envs.table(game, seed=number)
-        for _ in range(rng.randrange(120)):
-            if not table.is_over:
-                table.play(rng.choice(table.legal_actions()))
-        if table.is_over:
-            continue
-        table.redeal(0, number)
-        record = table.record()
-        data = bytearray(base64.b64decode(record["start"]["state"]))
-        data[rng.randrange(len(data))] = rng.randrange(256)
-        record["start"]["state"] = base64.b64encode(data).decode()
-        try:
-            start = card_envs.replay(record).start
-        except ValueError:
-            continue
-        accepted += 1
-        slow = card_envs.table(game, seed=0, interpreted=True)
-        slow.restart(start)
-        for _ in range(60):
-            if slow.is_over:
-                break
-            assert slow.state()["game"] == game
-            slow.play(rng.choice(slow.legal_actions()))
-    print(f"seed {seed}: {accepted} accepted")
-    assert accepted > 20

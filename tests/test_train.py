@@ -29,7 +29,8 @@ from tests.training import AGAINST_OTHERS, ROLLOUT, ROLLOUTS, SELF_PLAY, SMALL, 
 from train import warm_start  # noqa: E402
 from train.callbacks import Callback  # noqa: E402
 from train.checkpoints import Layers, copy_layers, load_state, make_blank_network, restore_state, save_state  # noqa: E402
-from train.ppo import Plan, Run, make_env, make_model, train  # noqa: E402
+from train.ppo import Plan, make_env, make_model, train  # noqa: E402
+from train.runs import Run  # noqa: E402
 from train.settings import FILE, load_settings  # noqa: E402
 from train.warm_start import imitate, watch  # noqa: E402
 
@@ -156,7 +157,7 @@ def test_a_run_killed_in_its_warm_start_begins_anew(
     result = invoke("flip7", "--out", str(out), "--resume", "--report-matches", "100")
     assert result.exit_code == 0, result.output
     assert_same_state(out, uninterrupted["warm"])
-    assert load_player(out / "best.safetensors").metadata["command"] == WARM.command
+    assert load_player(out / "best.safetensors").metadata["command"] == replace(WARM, report_matches=100).command
 
 
 @pytest.mark.parametrize("decisions", [1, 200])

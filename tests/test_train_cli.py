@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import card_envs
 from card_envs.players import load_player
+from card_envs.players.network import save_network
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
@@ -19,7 +23,8 @@ from sb3_contrib import MaskablePPO  # noqa: E402
 
 from tests.training import AGAINST_OTHERS, ROLLOUT, SELF_PLAY, SMALL, WARM, invoke, refused  # noqa: E402
 from train import demo, ppo  # noqa: E402
-from train.ppo import Plan, Run, make_model  # noqa: E402
+from train.ppo import Plan, make_model  # noqa: E402
+from train.runs import Run  # noqa: E402
 from train.settings import load_settings  # noqa: E402
 
 TINY = ["flip7", "--players", "2", "--opponents", "random", "--steps", "100"] + [x for s in SMALL for x in ("--set", s)]
@@ -57,7 +62,7 @@ def test_the_stored_command_makes_the_same_run(trained: Path, monkeypatch: pytes
     seen = []
     monkeypatch.setattr(ppo, "start", lambda run, *a, **k: seen.append(run))
     assert invoke(*command[3:]).exit_code == 0
-    assert invoke(*TINY, "--evaluate-matches", "100").exit_code == 0
+    assert invoke(*TINY, *QUICK).exit_code == 0
     assert seen[0] == seen[1]
     for run in (SELF_PLAY, WARM, Run("flip7", options=["brutal=true", "target=100"])):
         assert invoke(*shlex.split(run.command)[3:]).exit_code == 0
@@ -145,10 +150,140 @@ def test_a_broken_state_is_refused(trained: Path) -> None:
 
 
 def test_broken_arguments_of_a_run_are_refused(trained: Path) -> None:
-    for text in ("{", "[]", '{"gam": "flip7"}'):
+    for text in (
+        "{",
+        "[]",
+        '{"gam": "flip7"}',
+        "[" * 100_000,
+        "\ufeff{}",
+        '{"game": NaN}',
+        "9" * 5000,
+        '{"game": "flip7", "": 1}',
+    ):
         (trained / "run.json").write_text(text)
         result = invoke("flip7", "--out", str(trained), "--resume")
         assert "run.json: these are not the arguments of a training run" in refused(result), text
+    (trained / "run.json").write_bytes(b" " * 2**21)
+    assert "it is too large" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+
+
+def change_run(out: Path, **values: Any) -> None:
+    path = out / "run.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_arguments_of_wrong_types_are_refused_in_one_line(trained: Path) -> None:
+    """Issue 11, item 14."""
+    whole = (trained / "run.json").read_text()
+    for name in json.loads(whole):
+        for value in (None, True, 1.5, 1e400, "x", [], ["x", 1], [["x"]], {"x": 1}, -1, 2**64, "(" * 3000):
+            (trained / "run.json").write_text(whole)
+            change_run(trained, **{name: value})
+            sound = (name, value) in [
+                ("options", []),
+                ("settings", []),
+                ("players", None),
+                ("warm_start", None),
+                ("self_play", True),
+            ]
+            if not sound and not (name == "opponents" and value is None):
+                assert refused(invoke("flip7", "--out", str(trained), "--resume")), (name, value)
+    for change in (f"hidden={'[' * 3000}", f"gamma={'-' * 3000}1", "n_envs=" + "9" * 5000):
+        (trained / "run.json").write_text(whole)
+        change_run(trained, settings=[change])
+        assert refused(invoke("flip7", "--out", str(trained), "--resume")), change[:9]
+
+
+def test_a_run_from_a_stranger_runs_no_code(trained: Path, tmp_path: Path) -> None:
+    """Issue 11, item 2: neither its arguments nor what its checkpoint says of its evaluation."""
+    harm = f"os:system('touch {tmp_path}/harmed')"
+    for name in ("opponents", "warm_start"):
+        whole = (trained / "run.json").read_text()
+        change_run(trained, **{name: harm})
+        text = refused(invoke("flip7", "--out", str(trained), "--resume"))
+        assert f"if you trust it, type --{name.replace('_', '-')} {shlex.quote(harm)}" in text
+        change_run(trained, **{name: "a_player_of_mine:make"})
+        assert "runs code" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+        flag = f"--{name.replace('_', '-')}"
+        typed = refused(invoke("flip7", "--out", str(trained), "--resume", flag, "a_player_of_mine:make"))
+        assert "No module named 'a_player_of_mine'" in typed, "it was trusted"
+        (trained / "run.json").write_text(whole)
+    agent = load_player(trained / "best.safetensors")
+    agent.metadata["evaluation"]["share"] = {harm: [0.5, 0.4, 0.6]}
+    save_network(trained / "best.safetensors", agent)
+    result = invoke("flip7", "--out", str(trained), "--resume")
+    assert result.exit_code == 0, result.output
+    assert harm not in load_player(trained / "best.safetensors").metadata["evaluation"]["share"]
+    assert not (tmp_path / "harmed").exists()
+
+
+def test_a_checkpoint_from_a_stranger_is_not_reported(trained: Path) -> None:
+    path = trained / "best.safetensors"
+    agent = load_player(path)
+    for change, message in (
+        ({"evaluation": {}}, "its evaluation does not say after how many steps"),
+        ({"evaluation": {"steps": [[]]}}, "its evaluation does not say after how many steps"),
+        ({"game": "rummy"}, "trained for game 'rummy'"),
+    ):
+        agent.metadata |= change
+        save_network(path, agent)
+        assert message in refused(invoke("flip7", "--out", str(trained), "--resume"))
+    path.unlink()
+    os.mkfifo(path)
+    assert "not a readable safetensors file" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+
+
+def test_a_state_from_a_stranger_is_checked(trained: Path) -> None:
+    """Issue 11, item 4: compiled code goes on from the matches in it."""
+    path = trained / "state.pt"
+    whole = torch.load(path, weights_only=True)
+
+    def change(number: int, dtype: Any, value: int) -> dict[str, Any]:
+        state = torch.load(path, weights_only=True)
+        part = state["environment"]["learner"][number]
+        part.numpy().view(dtype)[...] = value
+        return dict(state)
+
+    changed = [change(0, np.int8, 127), change(-4, np.int64, 99), change(-3, np.int8, 77)]
+    environment = whole["environment"]
+    changed += [whole | {"environment": 3}, whole | {"policy": {}}, whole | {"environment": environment | {"learner": []}}]
+    changed += [whole | {"environment": environment | {"starts": torch.zeros(3)}}, whole | {"random": {}}]
+    for number, state in enumerate(changed):
+        torch.save(state, path)
+        assert "this is not a state of this run" in refused(invoke("flip7", "--out", str(trained), "--resume")), number
+    torch.save(whole | {"num_timesteps": None}, path)
+    assert "(num_timesteps = None)" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+    path.unlink()
+    os.mkfifo(path)
+    assert "it is not a regular file" in refused(invoke("flip7", "--out", str(trained), "--resume"))
+
+
+def test_a_directory_with_leftovers_alone_counts_as_empty(tmp_path: Path) -> None:
+    """Issue 11, item 14: a kill while the first file was written leaves a temporary one."""
+    out = tmp_path / "run"
+    out.mkdir()
+    (out / ".run.json.x3_a8k2q").write_text("{")
+    result = invoke(*TINY, *QUICK, "--out", str(out))
+    assert result.exit_code == 0, result.output
+    other = tmp_path / "other"
+    other.mkdir()
+    for name in (".run.json", ".hidden", "run.json.abc", ".other.safetensors.abcd"):
+        (other / name).touch()
+        assert "exists: choose another directory" in refused(invoke(*TINY, "--out", str(other)))
+        (other / name).unlink()
+
+
+def test_resume_remembers_the_matches_of_the_report(trained: Path) -> None:
+    """Issue 11, item 14. Others may be asked for, and are then remembered."""
+
+    def report_matches() -> Any:
+        return load_player(trained / "best.safetensors").metadata["evaluation"]["matches"]
+
+    assert invoke("flip7", "--out", str(trained), "--resume").exit_code == 0
+    assert report_matches() == 100
+    assert invoke("flip7", "--out", str(trained), "--resume", "--report-matches", "120").exit_code == 0
+    assert invoke("flip7", "--out", str(trained), "--resume").exit_code == 0
+    assert report_matches() == 120
 
 
 def test_a_missing_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,4 +336,4 @@ def test_the_demo_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         assert demo.find_free_directory() == Path("runs") / name
         demo.find_free_directory().mkdir(parents=True)
     assert {"random", "count3", "ev"} <= set(Plan.from_run(demo.RUN).against)
-    assert ppo.REPORT_MATCHES >= 2000
+    assert demo.RUN.report_matches >= 2000

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from train.ppo import Run, app
+from train.ppo import app
+from train.runs import Run
 
 SMALL = ["n_envs=6", "n_steps=16", "batch_size=32", "n_epochs=2", "hidden=[8, 8]"]
 ROLLOUT = 6 * 16

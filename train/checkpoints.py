@@ -19,8 +19,12 @@ from torch import nn
 
 from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.messages import join_lines, shorten
+from card_envs.engine.validation import find_fault
 from card_envs.envs.sb3 import CardVecEnv
+from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players.network import FORMAT, Network, describe_layout
+from train.runs import BadState
 
 STATE = "card_envs.training/1"
 
@@ -105,17 +109,33 @@ def load_state(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: The file is something else.
     """
+    if not path.is_file():  # opening a FIFO would wait for somebody to write
+        raise ValueError(f"{path}: this is not a readable state of a training run (it is not a regular file)")
     try:
         state = torch.load(path, weights_only=True)
     except Exception as error:  # the parsers of torch raise anything in a broken file
-        raise ValueError(f"{path}: this is not a readable state of a training run ({str(error).splitlines()[0]})") from None
+        raise ValueError(f"{path}: this is not a readable state of a training run ({join_lines(error)})") from None
     if not isinstance(state, dict) or state.get("format") != STATE:
         raise ValueError(f"{path}: this is not a state of a training run of this version ({STATE})")
+    for name, kinds in (("num_timesteps", [int]), ("n_updates", [int]), ("best", [float, type(None)])):
+        if type(state.get(name)) not in kinds:
+            raise ValueError(f"{path}: this is not a state of a training run ({name} = {shorten(state.get(name))})")
     return state
 
 
 def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
-    """Bring a new model that was made with the same arguments to a saved state."""
+    """Bring a new model that was made with the same arguments to a saved state, which is checked: it may be a stranger's.
+
+    Raises:
+        BadState: The state is not one of such a model.
+    """
+    try:
+        _restore(model, state)
+    except Exception as error:  # what torch and NumPy raise where a tensor or a value is of another kind
+        raise BadState(f"this is not a state of this run ({join_lines(error)})") from error
+
+
+def _restore(model: MaskablePPO, state: dict[str, Any]) -> None:
     monitor, env = _get_environments(model)
     model.policy.load_state_dict(state["policy"])
     model.policy.optimizer.load_state_dict(state["optimizer"])
@@ -123,10 +143,11 @@ def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
     model._n_updates = state["n_updates"]
     held = state["environment"]
     env.learner.restore([part.numpy().tobytes() for part in held["learner"]])
-    model._last_obs = held["observation"].numpy()
-    model._last_episode_starts = held["starts"].numpy()
-    monitor.episode_returns = held["returns"].numpy()
-    monitor.episode_lengths = held["lengths"].numpy()
+    _check_matches(env.learner)
+    model._last_obs = _read_array(held["observation"], env.learner.observation())
+    model._last_episode_starts = _read_array(held["starts"], np.zeros(env.num_envs, np.bool_))
+    monitor.episode_returns = _read_array(held["returns"], monitor.episode_returns)
+    monitor.episode_lengths = _read_array(held["lengths"], monitor.episode_lengths)
     monitor.episode_count = held["episodes"]
     finished = [{"r": r, "l": length, "t": t} for r, length, t in held["finished"]]
     model.ep_info_buffer = deque(finished, maxlen=model._stats_window_size)
@@ -135,6 +156,30 @@ def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
     kind, words, position, gauss, cached = state["random"]["numpy"]
     np.random.set_state((kind, np.array(words, np.uint32), position, gauss, cached))  # noqa: NPY002
     random.setstate(state["random"]["python"])
+
+
+def _read_array(tensor: torch.Tensor, like: NDArray[Any]) -> NDArray[Any]:
+    array: NDArray[Any] = tensor.numpy()
+    if (array.shape, array.dtype) != (like.shape, like.dtype):
+        raise ValueError(f"an array of {like.dtype} {like.shape} is expected instead of {array.dtype} {array.shape}")
+    return array
+
+
+def _check_matches(learner: SingleAgentBatch) -> None:
+    """Raise ``ValueError`` unless compiled code can go on from the matches; masks and observations are written anew."""
+    matches = learner.matches
+    fault = find_fault(matches.game, matches.options, matches.states)
+    if fault:
+        raise ValueError(fault)
+    seats, seating = learner.runner.learner, learner.runner.seating
+    if (matches.identity < 0).any() or (matches.decisions < 0).any():
+        raise ValueError("a number of a match is negative")
+    if (seats < 0).any() or (seats >= matches.players).any() or (matches.states["to_move"] != seats).any():
+        raise ValueError("the learner is not to move")
+    others = seating[np.arange(matches.players) != seats[:, None]]
+    if (others < 0).any() or (others >= len(learner.runner.players)).any():
+        raise ValueError("an opponent is not there")
+    matches.refresh()
 
 
 def _get_environments(model: MaskablePPO) -> tuple[VecMonitor, CardVecEnv]:

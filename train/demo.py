@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import count
 from pathlib import Path
 
-from train.ppo import Run, start
+from train.ppo import start
+from train.runs import Run
 
 RUN = Run(
     "flip7",

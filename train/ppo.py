@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,6 +30,7 @@ from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
 from card_envs.players.network import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
+from train.runs import BadState, Run, Source, is_vacant, read_run
 from train.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -40,39 +40,8 @@ if TYPE_CHECKING:
     from card_envs.envs.single_agent import Opponents
     from card_envs.players.network import Network
 
-REPORT_MATCHES = 10_000
+LEAST = {"steps": 1, "evaluate_every": 1, "evaluate_matches": 100, "report_matches": 100, "threads": 1, "seed": 0}
 EXTRA = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
-
-
-@dataclass(frozen=True)
-class Run:
-    """The arguments of a run as the command line gives them. Two runs with the same arguments are the same run."""
-
-    game: str
-    players: int | None = None
-    opponents: str | None = None
-    self_play: bool = False
-    warm_start: str | None = None
-    steps: int = 1_000_000
-    options: list[str] = field(default_factory=list)
-    settings: list[str] = field(default_factory=list)
-    seed: int = 0
-    evaluate_every: int = 200_000
-    evaluate_matches: int = 2_000
-    threads: int = 1
-
-    @property
-    def command(self) -> str:
-        """The command that repeats this run."""
-        words = ["python", "-m", "train.ppo", self.game]
-        plain = Run(self.game)
-        for name, value in asdict(self).items():
-            if value == getattr(plain, name):
-                continue
-            flag = {"options": "--option", "settings": "--set"}.get(name, "--" + name.replace("_", "-"))
-            for one in value if isinstance(value, list) else [value]:
-                words += [flag] if one is True else [flag, str(one)]
-        return shlex.join(words)
 
 
 @dataclass(frozen=True)
@@ -84,13 +53,14 @@ class Plan:
     options: dict[str, OptionValue]
     settings: Settings
     opponents: list[str]
+    warm_start: str | None
     steps: int  # a multiple of the decisions in a rollout
     judge: str  # the yardstick that tells which checkpoint is the best
     against: list[str]
 
     @classmethod
-    def from_run(cls, run: Run) -> Plan:
-        """Check the arguments of a run.
+    def from_run(cls, run: Run, source: Source | None = None) -> Plan:
+        """Check the arguments of a run, and where they were read, if they were not typed.
 
         Raises:
             ValueError: The message names what is wrong.
@@ -98,7 +68,7 @@ class Plan:
         game = load_game(run.game)
         options = game.resolve(game.read_options(run.options, run.players))
         settings = load_settings(game, run.settings, warm_start=run.warm_start is not None)
-        for name, least in (("steps", 1), ("evaluate_every", 1), ("evaluate_matches", 100), ("threads", 1), ("seed", 0)):
+        for name, least in LEAST.items():
             value = getattr(run, name)
             if not least <= value < 2**32:
                 raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
@@ -108,12 +78,23 @@ class Plan:
         others = int(options["players"]) - 1
         if len(opponents) not in ({0} if run.self_play else {1, others}):
             raise ValueError(f"--opponents: {len(opponents)} are named; allowed is one for all seats, or {others}")
-        for spec in [*opponents, *([] if run.warm_start is None else [run.warm_start])]:
+        imitated = [] if run.warm_start is None else [run.warm_start]
+        if source is not None:
+            opponents = source.check(opponents, game, "opponents", run.opponents or "")
+            imitated = source.check(imitated, game, "warm_start", run.warm_start or "")
+        for spec in [*opponents, *imitated]:
             resolve(spec, game, options)
         rollouts = -(-run.steps // settings.rollout)
-        judge = opponents[0] if len(set(opponents)) == 1 else game.default_opponent
         return cls(
-            run, game, options, settings, opponents, rollouts * settings.rollout, judge, list_yardsticks(game, *opponents)
+            run,
+            game,
+            options,
+            settings,
+            opponents,
+            warm_start=imitated[0] if imitated else None,
+            steps=rollouts * settings.rollout,
+            judge=opponents[0] if len(set(opponents)) == 1 else game.default_opponent,
+            against=list_yardsticks(game, *opponents),
         )
 
 
@@ -165,26 +146,30 @@ def make_falling_schedule(start: float, end: float, plan: Plan) -> Callable[[flo
 
 
 def train(
-    run: Run, out: Path, *, state: dict[str, Any] | None = None, console: Console, callbacks: list[Any] | None = None
+    run: Run | Plan, out: Path, *, state: dict[str, Any] | None = None, console: Console, callbacks: list[Any] | None = None
 ) -> MaskablePPO:
-    """Train into the directory ``out``, from the start or from a ``state`` of :func:`train.checkpoints.load_state`."""
+    """Train into the directory ``out``, from the start or from a ``state`` of :func:`train.checkpoints.load_state`.
+
+    Raises:
+        BadState: The state is not one of this run.
+    """
     from stable_baselines3.common.logger import configure
 
     from train.callbacks import Bar, EntropySchedule, Keeper, SelfPlay
     from train.checkpoints import make_blank_network, restore_state
     from train.warm_start import warm_start
 
-    plan = Plan.from_run(run)
-    s = plan.settings
+    plan = run if isinstance(run, Plan) else Plan.from_run(run)
+    run, s = plan.run, plan.settings
     model, opponent = make_model(plan)
     model.set_logger(configure(str(out), ["tensorboard"]))
     if state is not None:
         restore_state(model, state)
-    elif run.warm_start is not None:
-        player = resolve(run.warm_start, plan.game, plan.options)
+    elif plan.warm_start is not None:
+        player = resolve(plan.warm_start, plan.game, plan.options)
         env = make_env(plan, player if run.self_play else plan.opponents)  # in self-play the imitated player sits opposite
         env.learner.reset(derive_list_seed("train", run.seed) + s.n_envs + np.arange(s.n_envs))  # other deals than those of PPO
-        warm_start(model, env.learner, player, run.warm_start, s, run.seed, console)
+        warm_start(model, env.learner, player, plan.warm_start, s, run.seed, console)
     agent = make_blank_network(plan.game, plan.options, s.hidden, s.activation, run.command)
 
     def on_tune(player: Network) -> dict[str, Any]:
@@ -212,19 +197,30 @@ def train(
     return model
 
 
-def report(out: Path, matches: int, console: Console) -> None:
-    """Measure the best checkpoint of a run on deals that nothing was chosen by; print the figures and store them in it."""
+def load_best(plan: Plan, out: Path) -> Network:
+    """Load the best checkpoint of a run. Of what it says of itself only the number of its steps is used.
+
+    Raises:
+        ValueError: The file is not a checkpoint of this run.
+    """
     path = out / "best.safetensors"
     agent = load_player(path)
-    about = agent.metadata
-    game = load_game(about["game"])
-    against = list(about["evaluation"]["share"])
-    duels = evaluate(agent, game, about["options"], against, board_list="report", seed=0, matches=matches)
-    steps = about["evaluation"]["steps"]
+    agent.check(plan.game, plan.options)
+    steps = agent.metadata["evaluation"].get("steps")
+    if not isinstance(steps, int) or isinstance(steps, bool):
+        raise ValueError(f"{path}: its evaluation does not say after how many steps it was made")
+    return agent
+
+
+def report(plan: Plan, agent: Network, out: Path, console: Console) -> None:
+    """Measure the best checkpoint of a run on deals that nothing was chosen by; print the figures and store them in it."""
+    path, matches = out / "best.safetensors", plan.run.report_matches
+    duels = evaluate(agent, plan.game, plan.options, plan.against, board_list="report", seed=0, matches=matches)
+    steps = agent.metadata["evaluation"]["steps"]
     agent.metadata["evaluation"] = format_metadata(duels, steps=steps, board_list="report", matches=matches)
     save_network(path, agent)
-    players = about["options"]["players"]
-    console.print(f"{path} in {game.title}, {players} players, alone among others:", highlight=False, soft_wrap=True)
+    players = plan.options["players"]
+    console.print(f"{path} in {plan.game.title}, {players} players, alone among others:", highlight=False, soft_wrap=True)
     console.print(make_table(duels))
 
 
@@ -277,27 +273,23 @@ def main(
     ] = Run.evaluate_matches,
     report_matches: Annotated[
         int, typer.Option(help="Matches against each yardstick in the final report (deals 'report').")
-    ] = REPORT_MATCHES,
+    ] = Run.report_matches,
     threads: Annotated[int, typer.Option(help="Threads of the network's arithmetic.")] = Run.threads,
 ) -> None:
     """Train an agent for GAME, measure it while it learns, and report how it does on deals that it was not chosen by."""
     run = Run(
         game, players, opponents, self_play, warm_start, steps, option or [], set_ or [], seed, evaluate_every,
-        evaluate_matches, threads,
+        evaluate_matches, report_matches, threads,
     )  # fmt: skip
     given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
-    start(run, out, resume=resume, given=given, report_matches=report_matches)
+    start(run, out, resume=resume, given=given)
 
 
-def start(
-    run: Run, out: Path | None, *, resume: bool = False, given: list[str] | None = None, report_matches: int = REPORT_MATCHES
-) -> None:
+def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] | None = None) -> None:
     """Train and report. Bad input ends the program with one line and exit code 2."""
     console = Console()
     try:
         plan = Plan.from_run(run)
-        if not 100 <= report_matches < 2**32:
-            raise ValueError(f"--report-matches {report_matches}: allowed is a whole number from 100")
         state = None
         out = out or Path("runs") / run.game
         missing = [name for name in EXTRA if importlib.util.find_spec(name) is None]
@@ -305,8 +297,8 @@ def start(
             raise ValueError(f"training needs {', '.join(missing)}: pip install -e '.[train]'")
         if resume:
             state, run = _load_run(run, out, given or [])
-            plan = Plan.from_run(run)
-        elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+            plan = Plan.from_run(run, Source(out / "run.json", given or []))
+        elif not is_vacant(out):
             raise ValueError(f"--out {out} exists: choose another directory, or go on with the run in it by --resume")
         try:
             out.mkdir(parents=True, exist_ok=True)
@@ -323,11 +315,19 @@ def start(
         highlight=False, soft_wrap=True,
     )  # fmt: skip
     try:
-        train(run, out, state=state, console=console)
+        train(plan, out, state=state, console=console)
     except KeyboardInterrupt:
         typer.echo(f"interrupted: go on with python -m train.ppo {run.game} --out {out} --resume", err=True)
         raise typer.Exit(130) from None
-    report(out, report_matches, console)
+    except BadState as error:
+        typer.echo(f"error: {out / 'state.pt'}: {error}", err=True)
+        raise typer.Exit(2) from None
+    try:
+        agent = load_best(plan, out)
+    except ValueError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    report(plan, agent, out, console)
 
 
 def _load_run(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | None, Run]:
@@ -341,10 +341,9 @@ def _load_run(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | N
     path = out / "run.json"
     if not path.is_file():
         raise ValueError(f"--resume: there is no run in {out} (no run.json)")
-    try:
-        stored = Run(**json.loads(path.read_bytes()))
-    except (ValueError, TypeError):
-        raise ValueError(f"{path}: these are not the arguments of a training run") from None
+    stored = read_run(path)
+    if "report_matches" in given:  # the report is made anew
+        stored = replace(stored, report_matches=run.report_matches)
     names = {"option": "options", "set_": "settings"}
     for name in given:
         mine, its = (getattr(r, names.get(name, name), None) for r in (run, stored))

@@ -97,6 +97,6 @@ def load_settings(game: Game, changes: Iterable[str] = (), *, warm_start: bool =
             raise unknown("setting", name, _TYPES)
         try:
             values[name] = ast.literal_eval(text)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
             values[name] = text  # a word
     return Settings(**values)

@@ -18,11 +18,11 @@ import numpy as np
 from card_envs.arena import statistics
 from card_envs.arena.boards import Lineup, derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
+from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, Task
 from card_envs.arena.storage import pack_shard, read_boards, unpack_shards
 from card_envs.arena.tournament import (
     Progress,
-    Roster,
     Tournament,
     Workers,
     find_irreproducible,
@@ -55,6 +55,7 @@ class Benchmark:
             score that it tells from 0.
         gate: A player and the baseline that they must beat.
         panel: The version of the panel that is played, if any, and whether it is played as a whole.
+        sealed: The SHA-256 of the seed if that is sealed: then it is not told, and a sample of the boards is recorded.
         seconds, played: How long this process has played, and how many matches.
         interrupted: Whether Ctrl-C ended the run.
         resumed: Whether an earlier report is continued.
@@ -73,6 +74,7 @@ class Benchmark:
     edge: float
     gate: tuple[str, str] | None
     panel: Mapping[str, Any] | None = None
+    sealed: str | None = None
     seconds: float = 0.0
     played: int = 0
     interrupted: bool = False
@@ -96,6 +98,7 @@ class Benchmark:
         gate: str | None = None,
         board_list: str = "report",
         seed: int = 0,
+        sealed: str | None = None,
         panel: Mapping[str, Any] | None = None,
         **options: OptionValue,
     ) -> Benchmark:
@@ -127,7 +130,7 @@ class Benchmark:
         if gate is not None and until_sure:
             raise ValueError("gate: it needs a fixed number of matches and does not go with until_sure")
         return cls(
-            Tournament(roster, resolved, derive_list_seed(board_list, seed)),
+            Tournament(roster, resolved, derive_list_seed(board_list, seed), sampled=sealed is not None),
             board_list,
             int(seed),
             {name: value for name, value in resolved[sizes[0]].items() if name != "players"},
@@ -137,6 +140,7 @@ class Benchmark:
             edge,
             None if gate is None else parse_gate(gate, list(roster)),
             panel,
+            sealed,
         )
 
     @property
@@ -207,7 +211,7 @@ class Benchmark:
         results = make_results(
             self.tournament,
             board_list=self.board_list,
-            list_seed=self.seed,
+            list_seed=self.seed if self.sealed is None else None,
             options=self.options,
             version=version("card-envs"),
             baseline=self.baseline,
@@ -216,6 +220,7 @@ class Benchmark:
             sequential=self.sequential and not self.until_sure,
             gate=self.gate,
             panel=self.panel,
+            sealed=self.sealed,
         )
         boards = self._pack_boards()
         return {
@@ -282,12 +287,12 @@ class Benchmark:
             "package": version("card-envs"),
             "options": self.options,
             "board_list": self.board_list,
-            "seed": self.seed,
+            "seed": self.seed if self.sealed is None else None,
             "players": {
                 name: {"spec": spec if isinstance(spec, str) else None, "sha256": identify_player(spec, game)["sha256"]}
                 for name, spec in specs.items()
             },
-        }
+        } | ({"sealed": self.sealed} if self.sealed else {})
 
     # ---- going on
 
@@ -312,9 +317,9 @@ class Benchmark:
         if stored.sequential and self.gate:
             raise ValueError(f"{source}: it was played until sure, but a gate needs a fixed number of matches")
         mine = self._identify()
-        for key in ("game", "package", "options", "board_list", "seed"):
-            if stored.identity.get(key) != mine[key]:
-                raise ValueError(f"{source}: its {key} is {stored.identity.get(key)!r}, but here it is {mine[key]!r}")
+        for key in ("game", "package", "options", "board_list", "seed", "sealed"):
+            if stored.identity.get(key) != mine.get(key):
+                raise ValueError(f"{source}: its {key} is {stored.identity.get(key)!r}, but here it is {mine.get(key)!r}")
         for name, player in mine["players"].items():
             if stored.players.get(name, player) != player:
                 raise ValueError(f"{source}: {name} was another player or another file then: {stored.players[name]}")

@@ -8,6 +8,7 @@ each other: the board is the unit of every interval in this package.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from itertools import combinations
 from math import comb
 
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import unknown
-from card_envs.engine.random import stream
+from card_envs.engine.identity import check_seed
+from card_envs.engine.keys import NO_SALT, PLACES, SEED_BITS, derive, derive_roots
 
 BOARD_LISTS = ("train", "tune", "report")
-LIST_SIZE = 1 << 40  # seeds reserved for each list
+LIST_SIZE = 1 << 40  # seeds reserved for each list; a larger seed of a list is hashed together with the name of the list
 FREE_FOR_ALLS = 20  # the least number of free-for-alls; there are more where everybody could not sit down equally often
 
 Lineup = tuple[str, ...]  # a player's name for each place; each board assigns the places to seats anew
@@ -35,16 +37,23 @@ def derive_list_seed(board_list: str, seed: int = 0) -> int:
 
     Args:
         board_list: ``"train"``, ``"tune"`` or ``"report"``.
-        seed: Selects one of many lists of that name, 0 … 2**40 - 1.
+        seed: Selects one of many lists of that name, 0 … 2**256 - 1.
 
     Raises:
         ValueError: The name is unknown or the seed is out of range.
     """
     if board_list not in BOARD_LISTS:
         raise unknown("board list", board_list, BOARD_LISTS)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < LIST_SIZE:
-        raise ValueError(f"seed of the board list = {seed!r}: allowed is an integer from 0 to 2**40 - 1")
-    return BOARD_LISTS.index(board_list) * LIST_SIZE + int(seed)
+    try:
+        seed = check_seed(seed)
+    except ValueError as error:
+        raise ValueError(str(error).replace("seed", "seed of the board list", 1)) from None
+    if seed < LIST_SIZE:
+        return BOARD_LISTS.index(board_list) * LIST_SIZE + seed
+    digest = blake2b(
+        seed.to_bytes(SEED_BITS // 8, "little"), digest_size=SEED_BITS // 8, person=f"boards {board_list}".encode()
+    )
+    return int.from_bytes(digest.digest(), "little")
 
 
 # ---- line-ups
@@ -105,9 +114,9 @@ def assign_seats(seed: int, boards: NDArray[np.int64], rotations: NDArray[np.int
     Returns:
         The place in each seat, int64 [matches, players].
     """
+    low, high = derive_roots([seed])[0]
     with np.errstate(over="ignore"):
-        key = stream(stream(np.uint64(seed), 1), boards.astype(np.uint64))
-        keys = np.stack([stream(key, place) for place in range(players)], axis=1)
+        keys = derive(low, high, PLACES, boards[:, None].astype(np.uint64), 0, np.arange(players, dtype=np.uint64), NO_SALT)
     order = np.argsort(keys, axis=1)
     # in rotation k, the place order[(s - k) mod n] takes seat s
     places: NDArray[np.int64] = np.take_along_axis(order, (np.arange(players) - rotations[:, None]) % players, axis=1)

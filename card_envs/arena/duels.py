@@ -9,9 +9,11 @@ from typing import Any
 
 from card_envs.arena.benchmark import Benchmark, check_matches
 from card_envs.arena.boards import derive_list_seed, list_pairings
-from card_envs.arena.shard import Shard, Task, count_win_units, limit_blas, play_shard
+from card_envs.arena.playing import limit_blas, play_shard
+from card_envs.arena.roster import Roster
+from card_envs.arena.shard import Shard, Task, count_win_units
 from card_envs.arena.statistics import Estimate, estimate_mean
-from card_envs.arena.tournament import Roster, Tournament
+from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import load_game
 from card_envs.players import Player
@@ -73,13 +75,13 @@ def play_duel(
     boards = -(-check_matches(matches, n) // n)
     list_seed = derive_list_seed(board_list, seed)
     lineup = ("a", *["b"] * (n - 1))
-    players = Roster({"a": a, "b": b}, game).make_players("ab", resolved)
+    roster = Roster({"a": a, "b": b}, game)
     size = max(1, MATCHES_AT_ONCE // n)
     with limit_blas():
         parts = [
             play_shard(
                 Task(game, resolved, lineup, list_seed, first, min(size, boards - first), forgiving=False, measured=False),
-                players,
+                roster,
             )
             for first in range(0, boards, size)
         ]
@@ -151,5 +153,5 @@ def _measure_going_out(tournament: Tournament, n: int, name: str) -> float:
     options = tournament.tables[n]
     task = Task(tournament.game, options, (name,) * n, tournament.seed, 0, DEALS_AMONG_EQUALS, "deal", forgiving=False)
     with limit_blas():
-        shard = play_shard(task, tournament.roster.make_players([name], options))
+        shard = play_shard(task, tournament.roster)
     return float(shard.counts[:, 0, tournament.game.count_names.index(OUTS)].sum()) / (n * DEALS_AMONG_EQUALS)

@@ -79,7 +79,8 @@ def _describe_run(report: Report) -> Iterator[str]:
     yield f"options: {options} (SHA-256 {results['options_sha256']})"
     boards = results["boards"]
     for n, played in boards["by_players"].items():
-        which = f"list {boards['list']}, seed {boards['seed']}, {played['boards']:,} for {n} players"
+        seed = f"sealed seed SHA-256 {boards['sealed']}" if "sealed" in boards else f"seed {boards['seed']}"
+        which = f"list {boards['list']}, {seed}, {played['boards']:,} for {n} players"
         yield f"boards: {which} (SHA-256 {played['sha256']})"
     for player in results["players"]:
         if player["sha256"] or "spec" in player:

@@ -41,7 +41,7 @@ def hash_boards(game: Game, options: Mapping[str, Any], seed: int, boards: int) 
     digest = sha256()
     for first in range(0, boards, 4096):
         matches = Matches(game, min(4096, boards - first), options, write_observations=False)
-        matches.identity[:] = np.column_stack([0 * matches.rows + seed, matches.rows + first, 0 * matches.rows])
+        matches.identify(matches.rows, seed, matches.rows + first, 0)
         matches.deal(matches.rows)
         digest.update(np.ascontiguousarray(matches.states["deck"]).tobytes())
         digest.update(np.ascontiguousarray(matches.states["key"]).tobytes())
@@ -173,7 +173,7 @@ def make_results(
     tournament: Tournament,
     *,
     board_list: str,
-    list_seed: int,
+    list_seed: int | None,
     options: Mapping[str, OptionValue],
     version: str,
     baseline: str | None = None,
@@ -182,6 +182,7 @@ def make_results(
     sequential: bool = False,
     gate: tuple[str, str] | None = None,
     panel: Mapping[str, Any] | None = None,
+    sealed: str | None = None,
 ) -> dict[str, Any]:
     """Return everything that the matches say as JSON-able values.
 
@@ -189,12 +190,13 @@ def make_results(
 
     Args:
         tournament: What was played.
-        board_list, list_seed: The name and the seed of the board list.
+        board_list, list_seed: The name and the seed of the board list; ``None`` for a sealed seed.
         options: The game's options without the number of players.
         version: The version of this package.
         baseline, edge, until_sure, sequential: As for :func:`make_cross_table`.
         gate: A player and the baseline that they must beat.
         panel: The panel that was played, if any.
+        sealed: The SHA-256 of a sealed seed.
     """
     game = tournament.game
     tables: dict[str, Any] = {"league": [], "cross": [], "warnings": []}
@@ -213,7 +215,7 @@ def make_results(
         "options": dict(options),
         "options_sha256": hash_json(dict(options)),
         "tables": list(tournament.tables),
-        "boards": {"list": board_list, "seed": list_seed, "by_players": boards},
+        "boards": {"list": board_list, "seed": list_seed, "by_players": boards} | ({"sealed": sealed} if sealed else {}),
         "players": [{"player": name} | identify_player(spec, game) for name, spec in tournament.roster.specs.items()],
         "method": {
             "rating": "Bradley-Terry by placement, choix.ilsr_pairwise_dense, Elo units",

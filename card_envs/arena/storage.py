@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from card_envs.arena.boards import Lineup
 from card_envs.arena.results import hash_json
-from card_envs.arena.shard import FAULTS_TOLD, PER_BOARD, PER_SHARD, Shard, count_win_units, merge_shards
+from card_envs.arena.shard import FAULTS_TOLD, PER_BOARD, PER_SHARD, SAMPLE, Shard, count_win_units, merge_shards
 
 MOST_PER_MATCH = 1 << 31  # of points, decisions, deals and counts: totals of the engine have 32 bits
 LAST_BOARD = 1 << 40
@@ -103,7 +103,7 @@ def pack_shard(shard: Shard) -> dict[str, Any]:
     }
     lists = {name: getattr(shard, name).tolist() for name in PER_SHARD}
     rest = {name: getattr(shard, name) for name in ("first", "boards", "deals", "truncated", "told")}
-    return rest | lists | packed
+    return rest | lists | packed | ({"actions": {str(b): a for b, a in shard.actions.items()}} if shard.actions else {})
 
 
 def unpack_shard(data: Any, lineup: Lineup, counts: int, most: int) -> Shard:
@@ -139,11 +139,12 @@ def unpack_shard(data: Any, lineup: Lineup, counts: int, most: int) -> Shard:
         _check_boards(arrays, lineup)
         _check_sums(arrays, lineup, boards)
         told = _read_faults(data, int(arrays["faults"].sum()))
+        actions = _read_actions(data.get("actions", {}), numbers["first"], boards, n)
     except ValueError as error:
         raise ValueError(f"a damaged shard: {error}") from None
     untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
     fields: dict[str, Any] = numbers | arrays | untimed
-    return Shard(**fields, told=told)
+    return Shard(**fields, told=told, actions=actions)
 
 
 def _read(data: Mapping[str, Any], name: str) -> Any:
@@ -234,6 +235,19 @@ def _read_faults(data: Mapping[str, Any], faults: int) -> list[str]:
     if not all(isinstance(text, str) for text in told):
         raise ValueError("told: allowed are texts")
     return told
+
+
+def _read_actions(data: Any, first: int, boards: int, rotations: int) -> dict[int, list[list[int]]]:
+    """Return the actions of a sample of the boards, for each rotation."""
+    known = {str(board): board for board in SAMPLE if first <= board < first + boards}
+    if not isinstance(data, dict) or not data.keys() <= known.keys():
+        raise ValueError("its actions are not those of the sample")
+    for lists in data.values():
+        if not isinstance(lists, list) or len(lists) != rotations or not all(isinstance(actions, list) for actions in lists):
+            raise ValueError("its actions are no lists for the rotations of a board")
+        if not all(type(action) is int and 0 <= action < MOST_PER_MATCH for actions in lists for action in actions):
+            raise ValueError("its actions are no indices")
+    return {known[board]: lists for board, lists in data.items()}
 
 
 def _shorten(value: Any) -> str:

@@ -12,8 +12,10 @@ from functools import cache
 from itertools import islice
 from typing import Any
 
-from card_envs.arena.shard import Shard, Task, limit_blas, play_shard
-from card_envs.arena.tournament import Roster, Tournament
+from card_envs.arena.playing import limit_blas, play_shard
+from card_envs.arena.roster import Roster
+from card_envs.arena.shard import Shard, Task
+from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game
 from card_envs.players.player import is_compiled
 
@@ -47,7 +49,7 @@ class Threads:
             names = [name for name, player in players.items() if is_compiled(player)]
             for first in range(0, len(names), n):
                 lineup = tuple(sorted((names[first : first + n] * n)[:n]))
-                play_shard(Task(tournament.game, options, lineup, tournament.seed, 0, 1), players)
+                play_shard(Task(tournament.game, options, lineup, tournament.seed, 0, 1), self._roster)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         """Play the tasks and yield each with its shard."""
@@ -73,7 +75,7 @@ class Threads:
                 stop.set()  # after Ctrl-C, the shards in progress are abandoned
 
     def _play(self, task: Task, stop: threading.Event | None = None) -> Shard:
-        return play_shard(task, self._roster.make_players(task.lineup, task.options), stop)
+        return play_shard(task, self._roster, stop)
 
 
 @cache
@@ -88,9 +90,8 @@ def _play(task: Task, specs: tuple[tuple[str, str], ...], folder: str) -> Shard:
     """
     if os.path.isdir(folder):
         os.chdir(folder)
-    players = _make_roster(specs, task.game).make_players(task.lineup, task.options)
     with limit_blas():
-        return play_shard(task, players)
+        return play_shard(task, _make_roster(specs, task.game))
 
 
 def _check_address(address: str) -> None:

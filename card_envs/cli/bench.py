@@ -23,10 +23,13 @@ from card_envs.arena.benchmark import Benchmark
 from card_envs.arena.duels import list_built_ins, list_ranking_tasks, make_ranking
 from card_envs.arena.panels import load_panel
 from card_envs.arena.report import describe_gate, format_markdown, print_report, save_picture
+from card_envs.arena.roster import Roster
+from card_envs.arena.sealed import open_seed
 from card_envs.arena.statistics import EDGE
-from card_envs.arena.tournament import Roster, Workers
+from card_envs.arena.tournament import Workers
 from card_envs.arena.workers import RayCluster, Threads
-from card_envs.cli.arguments import GameName, OptionWords, parse_numbers
+from card_envs.cli.arguments import OptionWords, parse_numbers
+from card_envs.cli.contest import commit_seed, verify_contest
 from card_envs.console import read_json, table_console
 from card_envs.engine.files import check_writable, is_replaceable, write_file
 from card_envs.engine.game import Game
@@ -36,7 +39,9 @@ FORMATS = (".png", ".svg", ".pdf")
 
 
 def bench(
-    game: GameName,
+    game: Annotated[
+        str | None, typer.Argument(metavar="GAME", help="A game that `card-envs games` lists.", show_default=False)
+    ] = None,
     specs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -93,19 +98,42 @@ def bench(
         Path | None,
         typer.Option(metavar="FILE", help="Continue from this JSON report, and update it unless --json.", show_default=False),
     ] = None,
+    commit: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Only draw a seed for a contest into FILE, print its SHA-256.", show_default=False),
+    ] = None,
+    sealed: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Play with the seed in FILE; the report states its SHA-256.", show_default=False),
+    ] = None,
+    verify: Annotated[
+        Path | None,
+        typer.Option(metavar="REPORT", help="Only check the report of a contest against --sealed FILE.", show_default=False),
+    ] = None,
 ) -> None:
     """Find out which players are better.
 
     Every line-up plays the same boards, each in all seat rotations. The report has ratings and a cross-table with intervals.
     After Ctrl-C or TERM it covers what has been played by then. With --json it is also saved every half minute.
     """
+    if commit is not None or verify is not None:
+        option_name = "--commit" if commit is not None else "--verify"
+        if game is not None or (commit is not None and (verify is not None or sealed is not None)):
+            raise ValueError(f"{option_name} stands alone{'' if commit else ', with --sealed'}: it plays nothing")
+        if commit is not None:
+            commit_seed(commit)
+        elif verify is not None:
+            verify_contest(verify, sealed)
+        return
+    if game is None:
+        raise ValueError("GAME is missing: expected is `bench GAME PLAYER PLAYER …`")
     loaded = card_envs.load_game(game)
     sizes = None if players is None else parse_numbers("players", players, "2,4")
     arguments: dict[str, Any] = {"tables": sizes, "matches": matches, "board_list": board_list or "report", "seed": seed or 0}
     options = loaded.read_options(option or ())
     names = list(specs or [])
     if panel:
-        fixed = {"option": option, "board-list": board_list, "seed": seed}
+        fixed = {"option": option, "board-list": board_list, "seed": seed, "sealed": sealed}
         arguments, options, names = apply_panel(game, arguments, names, fixed)
     elif "players" in options:
         if sizes is not None:
@@ -114,11 +142,15 @@ def bench(
     if ranking:
         unused = {
             "panel": panel, "until-sure": until_sure, "baseline": baseline, "gate": gate, "json": json, "markdown": markdown,
-            "plot": plot, "resume": resume,
+            "plot": plot, "resume": resume, "sealed": sealed,
         }  # fmt: skip
         refuse_options(unused, "--ranking, which only prints a table")
         print_ranking(loaded, names or list_built_ins(loaded), arguments | options, threads, ray)
         return
+    if sealed is not None:
+        refuse_options({"seed": seed}, "--sealed, which holds one")
+        opened = open_seed(sealed)
+        arguments |= {"seed": opened.seed, "sealed": opened.sha256}
     benchmark = Benchmark.create(
         loaded, names, **arguments, until_sure=until_sure, baseline=baseline, edge=edge, gate=gate, **options
     )

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.checks import check_choice, check_count, check_integers, check_parameters, check_rows, check_seats
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
+from card_envs.engine.loops import LONG_SEED, SEED
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 
 
@@ -117,13 +118,14 @@ class Batch:
         """Deal every row a new match.
 
         Args:
-            seed: An int gives row i the identity (seed, i, 0), and an integer array [size] gives it (seed[i], 0, 0). ``None``
-                goes on to the next match of each row, or draws a seed from the operating system if there was none before.
+            seed: An int below 2**256 gives row i the identity (seed, i, 0), and an integer array [size] gives it
+                (seed[i], 0, 0). ``None`` goes on to the next match of each row, or draws a seed from the operating system if
+                there was none before.
 
         Raises:
             ValueError: A seed is out of range, or has a wrong shape or dtype. Nothing has changed.
         """
-        write_identity(self.matches.identity, seed)
+        write_identity(self.matches, seed)
         self.matches.later_orders = {}
         self.matches.deal(self.matches.rows)
 
@@ -150,9 +152,9 @@ class Batch:
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
         actions = np.empty(self.size, np.int64)
-        self._check_open(self.matches.rows)
-        parameters = check_parameters(self.game.policy("random"), None)
-        self.matches.choose("random", parameters, actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
+        if self.matches.to_move.min() < 0:
+            self._check_open(self.matches.rows)
+        self.matches.choose("random", np.empty(0), actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
         return actions
 
     def choose(
@@ -257,9 +259,11 @@ class Batch:
         """Return what the given seat of each row knows, float32 [size, D]; ``seats`` is an int or an integer array [size]."""
         return self.matches.observe(self.matches.rows, check_seats(seats, self.size, self.players))
 
-    def identity(self) -> NDArray[np.int64]:
-        """Return the identity (seed, row, match) of every row's match, int64 [size, 3]."""
-        return self.matches.identity.copy()
+    def identity(self) -> NDArray[Any]:
+        """Return the identity (seed, row, match) of every row's match, int64 [size, 3]; objects if a seed has over 63 bits."""
+        if (self.matches.identity[:, SEED] != LONG_SEED).all():
+            return self.matches.identity.copy()
+        return np.array([self.matches.read_identity(row) for row in range(self.size)], object)
 
     def decisions(self) -> NDArray[np.int64]:
         """Return how many decisions were made in every row's match, int64 [size]."""

@@ -55,11 +55,11 @@ def check_keywords(function: str, given: Iterable[str], known: Iterable[str]) ->
     names = list(known)
     for name in given:
         if name not in names:
-            raise UnexpectedKeyword(f"{function}() got an unexpected keyword argument {name!r}{_suggest(name, names)}")
+            raise UnexpectedKeyword(f"{function}() got an unexpected keyword argument {shorten(name)}{_suggest(name, names)}")
 
 
 def _suggest(name: object, names: list[str]) -> str:
-    near = difflib.get_close_matches(str(name), names, n=1, cutoff=0.5)
+    near = difflib.get_close_matches(name[:100] if isinstance(name, str) else "", names, n=1, cutoff=0.5)
     hint = f" – did you mean {near[0]!r}?" if near else ""
     return f"{hint} (known: {', '.join(names)})"
 

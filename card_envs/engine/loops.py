@@ -13,7 +13,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, Policy
-from card_envs.engine.random import DECK, PLAYERS, count_legal, match_key, nth_legal, stream
+from card_envs.engine.keys import DECK, NO_SALT, POLICIES, derive
+from card_envs.engine.random import count_legal, nth_legal, stream
 
 RESET = -1  # in place of an action: deal the match of the row anew
 REFRESH = -2  # in place of an action: only write the observation, the mask and the seat to move again
@@ -21,6 +22,8 @@ REFRESH = -2  # in place of an action: only write the observation, the mask and 
 WIN, SCORE, MARGIN = range(3)  # reward modes
 
 SEED, ROW, MATCH, IDENTITY = range(4)  # the columns of `identity` and their number
+UNSEEDED, LONG_SEED = -1, -2  # in the column of the seed: there is none yet, or it needs more than 63 bits
+ROOT_LOW, ROOT_HIGH, STREAM, KEYS = range(4)  # the columns of `keys` and their number
 SEATS = 16  # more than any game has
 NOBODY = -1  # where a seat is expected
 
@@ -46,16 +49,16 @@ class Arrays(NamedTuple):
 
 @register_jitable
 def begin_match(s, identity, decisions, keys, r):
-    """The match of row ``r`` gets its keys: that of its decks in its state, and that of its players in ``keys``."""
-    key = match_key(identity[r, SEED], identity[r, ROW], identity[r, MATCH])
-    s.key = stream(key, DECK)
-    keys[r] = stream(key, PLAYERS)
+    """The match of row ``r`` gets its keys: that of its shuffles in its state, and that of its policies in ``keys``."""
+    low, high, row, match = keys[r, ROOT_LOW], keys[r, ROOT_HIGH], identity[r, ROW], identity[r, MATCH]
+    s.key = derive(low, high, DECK, row, match, 0, NO_SALT)
+    keys[r, STREAM] = derive(low, high, POLICIES, row, match, 0, NO_SALT)
     decisions[r] = 0
 
 
 @register_jitable
 def decision_key(key, decision, seat):
-    """The random stream of one decision, from the key of the players, the number of the decision and the seat."""
+    """The random stream of a compiled policy's decision, from the key of the policies, its number and the seat."""
     return stream(key, decision * SEATS + seat)
 
 
@@ -170,6 +173,19 @@ def make_observe_loop(game: Game) -> Loop:
     return Loop("observe", write, (observe,))
 
 
+def make_derive_loop(game: Game) -> Loop:
+    """Make the loop that derives ``derived[n]`` for ``numbers[n]`` in the match of ``rows[n]``, with ``salts[rows[n]]``."""
+
+    def write(m, rows, purpose, numbers, salts, derived):
+        for n in range(len(rows)):
+            r = rows[n]
+            low, high, row, match = m.keys[r, ROOT_LOW], m.keys[r, ROOT_HIGH], m.identity[r, ROW], m.identity[r, MATCH]
+            derived[n] = derive(low, high, purpose, row, match, numbers[n], salts[r])
+        return 0
+
+    return Loop("derive", write, (derive,))
+
+
 def make_redeal_loop(game: Game) -> Loop:
     """Make the loop that resamples what ``seats[n]`` cannot know in ``rows[n]``, with ``keys[n]``."""
     redeal = game.redeal
@@ -212,7 +228,7 @@ def make_choose_loop(game: Game, policy: Policy) -> Loop:
             r = rows[n]
             if who[r] == index:
                 s = m.states[r]
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 actions[r] = choose(s, s.to_move, m.words[r], key, parameters)
         return 0
 
@@ -275,7 +291,7 @@ def make_playout_loop(game: Game, policy: Policy) -> Loop:
                     for w in range(m.words.shape[1]):
                         m.words[r, w] = 0
                     action_mask(s, m.mask[r])
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 action = choose(s, s.to_move, m.words[r], key, parameters)
                 m.decisions[r] += 1
                 play(s, action)
@@ -313,7 +329,7 @@ def make_rollout_loop(game: Game, policy: Policy) -> Loop:
                     for w in range(m.words.shape[1]):
                         m.words[r, w] = 0
                     action_mask(s, m.mask[r])
-                key = decision_key(m.keys[r], m.decisions[r], s.to_move)
+                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
                 action = choose(s, s.to_move, m.words[r], key, parameters)
             if whole_match:
                 pay_win(s, scale, values[r])

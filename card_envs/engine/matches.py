@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from card_envs.engine import loops
 from card_envs.engine.compiled import load_loop, unwrap
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.loops import REFRESH, RESET, Arrays
-from card_envs.engine.random import PLAYERS, REDEAL, match_key, stream
+from card_envs.engine.keys import NO_SALT, REDEALS, SEED_WORDS, derive, derive_roots, join_seed, split_seeds
+from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
+from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
@@ -34,9 +35,13 @@ class Matches:
     Attributes:
         states: The state of each match, structured [size].
         template: The state with which every match begins, which holds the options, structured [1].
-        identity: The identity (seed, row, match) of each match, int64 [size, 3]. A negative seed means that there is none yet.
+        identity: The identity (seed, row, match) of each match, int64 [size, 3]. In place of a seed that needs more than 63
+            bits stands ``LONG_SEED``, and ``UNSEEDED`` if there is none yet. :meth:`identify` writes identities, and
+            :meth:`read_identity` reads one with the whole seed.
+        seeds: The whole seed of each row, lowest word first, uint64 [size, 4].
         decisions: How many decisions have been made in each match, int64 [size].
-        keys: The key from which the players of each match draw, uint64 [size].
+        keys: The root key of each row's seed in two words, and the key from which the compiled policies of its match draw,
+            uint64 [size, 3].
         actions: What :meth:`run` carries out, int64 [size]: an action, or ``RESET`` or ``REFRESH`` of ``loops``.
         mask: 1 where an action is legal for the seat to move, int8 [size, A rounded up to a multiple of 8].
         action_mask: The same memory without the padding, int8 [size, A].
@@ -97,7 +102,7 @@ class Matches:
         self._sort = unwrap(self._load_loop(loops.make_sort_loop))
         self._choosers: dict[str, Callable[..., Any]] = {}
         self._allocate(np.zeros(size, game.state_dtype), template)
-        self.identity[:] = -1
+        self.identity[:] = UNSEEDED
 
     def _allocate(self, states: States, template: States) -> None:
         n = self.size = len(states)
@@ -108,7 +113,8 @@ class Matches:
         self.template = template
         self.identity: NDArray[np.int64] = np.zeros((n, loops.IDENTITY), np.int64)
         self.decisions: NDArray[np.int64] = np.zeros(n, np.int64)
-        self.keys: NDArray[np.uint64] = np.zeros(n, np.uint64)
+        self.seeds: NDArray[np.uint64] = np.zeros((n, SEED_WORDS), np.uint64)
+        self.keys: NDArray[np.uint64] = np.zeros((n, loops.KEYS), np.uint64)
         self.actions: NDArray[np.int64] = np.zeros(n, np.int64)
         self.words: NDArray[np.uint64] = np.zeros((n, -(-self.num_actions // 8)), np.uint64)
         self.mask: NDArray[np.int8] = self.words.view(np.int8)
@@ -125,6 +131,46 @@ class Matches:
             rewards=self.rewards, terminated=self.terminated, truncated=self.truncated,
             final_observation=self.final_observation,
         )  # fmt: skip
+
+    # -- identities
+
+    def identify(
+        self, rows: Rows, seed: int | Sequence[int], row: int | NDArray[np.int64], match: int | NDArray[np.int64]
+    ) -> None:
+        """Give these rows the identity (seed, row, match). Nothing is dealt yet.
+
+        Args:
+            rows: The rows.
+            seed: A seed for all of them, or one for each.
+            row, match: Likewise; for each in an array, int64 [len(rows)].
+        """
+        seeds = [seed] if isinstance(seed, int) else seed
+        self.seeds[rows] = split_seeds(seeds)
+        self.keys[rows, :STREAM] = derive_roots(seeds)
+        self.identity[rows, SEED] = [number if number < 2**63 else LONG_SEED for number in seeds]
+        self.identity[rows, ROW] = row
+        self.identity[rows, MATCH] = match
+
+    def read_identity(self, row: int) -> tuple[int, int, int]:
+        """Return the identity of a row's match, with the whole seed."""
+        _, number, match = self.identity[row].tolist()
+        return join_seed(self.seeds[row]), number, match
+
+    def derive(
+        self, purpose: int, rows: Rows, numbers: NDArray[np.int64], salts: NDArray[np.uint64] | None = None
+    ) -> NDArray[np.uint64]:
+        """Return an output of the root key for each of ``rows``, uint64 [len(rows)]: see :func:`card_envs.engine.keys.derive`.
+
+        Args:
+            purpose: What the outputs are for.
+            rows: The rows.
+            numbers: Numbers that tell outputs for one purpose apart, int64 [len(rows)].
+            salts: Numbers that tell matches apart that are dealt the same decks, uint64 [size].
+        """
+        derived = np.empty(len(rows), np.uint64)
+        salts = np.zeros(self.size, np.uint64) if salts is None else salts
+        self._load_loop(loops.make_derive_loop)(self.arrays, rows, purpose, numbers, salts, derived)
+        return derived
 
     # -- playing
 
@@ -163,9 +209,9 @@ class Matches:
         self.actions[rows] = RESET
         self.run(rows)
 
-    def deal_ordered(self, identity: Sequence[int], orders: Sequence[Sequence[int]], row: int = 0) -> None:
+    def deal_ordered(self, identity: tuple[int, int, int], orders: Sequence[Sequence[int]], row: int = 0) -> None:
         """Deal the match of an identity in a row, from decks that begin with these orders of card indices."""
-        self.identity[row] = identity
+        self.identify(self.rows[row : row + 1], *identity)
         self._give_order(self.template, 0, orders[0] if orders else [])
         self.forget_orders([row])
         self.deal(self.rows[row : row + 1])
@@ -271,9 +317,9 @@ class Matches:
         return values
 
     def seed_players(self, seeds: NDArray[np.int64]) -> None:
-        """Let the players of row i draw from ``seeds[i]`` instead of from the key of the match."""
+        """Let the compiled policies of row i draw from ``seeds[i]`` instead of from the key of the match."""
         with np.errstate(over="ignore"):
-            self.keys[:] = stream(match_key(seeds.astype(np.uint64), 0, 0), PLAYERS)
+            self.keys[:, STREAM] = stream(mix(seeds.astype(np.uint64)), 0)
 
     # -- copying
 
@@ -291,8 +337,8 @@ class Matches:
             {new: dict(orders[old]) for new, old in enumerate(rows.tolist()) if old in orders} if orders else {}
         )
         other._allocate(copy_rows(self.states, rows), copy_rows(self.template))
-        copied = ("identity", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated", "truncated",
-                  "final_observation")  # fmt: skip
+        copied = ("identity", "seeds", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated",
+                  "truncated", "final_observation")  # fmt: skip
         for name in copied:
             np.take(getattr(self, name), rows, axis=0, out=getattr(other, name))
         if auto_reset is not None:
@@ -302,17 +348,17 @@ class Matches:
         return other
 
     def redeal(self, seats: NDArray[np.int64], seed: int) -> None:
-        """Resample what the given seat of each row cannot know, including future shuffles: row i from stream i of ``seed``."""
+        """Resample what the given seat of each row cannot know, including future shuffles: row i from ``seed`` and i."""
+        low, high = derive_roots([seed])[0]
         with np.errstate(over="ignore"):
-            key = stream(match_key(seed, 0, 0), REDEAL)  # never the key of a match
-            keys = np.array([stream(key, i) for i in range(self.size)], np.uint64)
+            keys = derive(low, high, REDEALS, self.rows.astype(np.uint64), 0, 0, NO_SALT)
         self._load_loop(loops.make_redeal_loop)(self.arrays, self.rows, seats, keys)
         self.later_orders = {}
         self.refresh()
 
     def list_arrays_to_save(self) -> list[NDArray[Any]]:
         """Return the arrays on which the future of the matches depends, for :func:`copy_bytes` and :func:`restore_bytes`."""
-        return [array for array in self.arrays if array is not self.mask and array is not self.actions]
+        return [self.seeds, *(array for array in self.arrays if array is not self.mask and array is not self.actions)]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Matches:
         return self.gather(self.rows)

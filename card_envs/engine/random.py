@@ -1,13 +1,16 @@
 """Counter-based random streams, the same interpreted and compiled.
 
 Everything random in the package comes from a 64-bit *key* and a *number*: stream ``number`` of ``key`` always yields the
-same values, whatever was drawn elsewhere. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with Stafford's
-finaliser "variant 13". Bounded integers are unbiased (Lemire, ACM TOMACS 2019: multiply, and reject the biased part).
+same values, whatever was drawn elsewhere. These streams can be run backwards, so nobody gets to see them who must not know
+their keys; where keys come from is said in ``keys.py``. The generator is SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) with
+Stafford's finaliser "variant 13". Bounded integers are unbiased (Lemire, ACM TOMACS 2019: multiply, and reject what is biased).
 Every operand is a ``uint64``, since numba turns operands of mixed signs into floats or signed integers.
 """
 
 import numpy as np
 from numba.extending import register_jitable
+
+from card_envs.engine.keys import derive_shuffle
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -16,8 +19,7 @@ _LOW_32 = np.uint64(0xFFFFFFFF)
 _TWO_32 = np.uint64(1 << 32)
 _S27, _S30, _S31, _S32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
 
-# the streams of a match for its shuffles and its players, and that of any key for redeals, which no shuffle reaches
-DECK, PLAYERS, REDEAL = 0, 1, 1 << 32
+REDEAL = 1 << 32  # the shuffles of redeals are numbered from here, which those of a match do not reach
 
 
 @register_jitable
@@ -32,12 +34,6 @@ def mix(x):
 def stream(key, number):
     """The key (uint64) of stream ``number`` (an integer >= 0) of ``key``."""
     return mix(np.uint64(key) ^ mix((np.uint64(number) + np.uint64(1)) * _GOLDEN))
-
-
-@register_jitable
-def match_key(seed, row, match):
-    """The key (uint64) of the match with the identity (seed, row, match), all >= 0."""
-    return stream(stream(mix(np.uint64(seed)), row), match)
 
 
 @register_jitable
@@ -62,8 +58,8 @@ def unit(key):
 
 @register_jitable
 def shuffle(cards, first, end, key, number):
-    """Fisher-Yates on ``cards[first:end]`` with stream ``number`` of ``key``: shuffle k of a match is drawn from (key, k)."""
-    state = stream(key, number)
+    """Fisher-Yates on ``cards[first:end]``: shuffle ``number`` of ``key``. One shuffle of a key tells nothing about another."""
+    state = derive_shuffle(key, number)
     for i in range(end - 1, first, -1):
         j, state = below(state, i - first + 1)
         j += first

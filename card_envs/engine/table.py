@@ -12,8 +12,10 @@ from card_envs.engine.batch import Batch, make_matches
 from card_envs.engine.checks import check_seat
 from card_envs.engine.game import Deck, Game, IllegalAction, check_keywords
 from card_envs.engine.identity import Identity, Seed, check_seed, parse_identity
-from card_envs.engine.loops import MATCH, ROW, SEED
+from card_envs.engine.keys import POLICIES
+from card_envs.engine.loops import STREAM
 from card_envs.engine.matches import Matches
+from card_envs.engine.messages import shorten
 from card_envs.engine.picture import Picture
 from card_envs.engine.record import Record, Start
 from card_envs.engine.rows import from_bytes, open_row, view_bytes
@@ -75,9 +77,9 @@ class Table:
         table._open(matches.gather(np.array([row]), auto_reset=False, write_observations=True))
         if redeal is not None:
             seat, seed = redeal
-            # the true identity and key would reveal the true deck and what the other players will choose
-            table.matches.identity[0] = seed, 0, 0
-            table.matches.keys[0] = seed
+            # the true identity and keys would reveal the true deck and what the other players will choose
+            table.matches.identify(table.matches.rows, seed, 0, 0)
+            table.matches.keys[:, STREAM] = table.matches.derive(POLICIES, table.matches.rows, np.zeros(1, np.int64))
             table.redeal(seat, seed)
         else:
             table._mark_start()
@@ -144,8 +146,7 @@ class Table:
     @property
     def identity(self) -> Identity:
         """The identity of the match: (seed, row, match)."""
-        numbers = self.matches.identity[0]
-        return int(numbers[SEED]), int(numbers[ROW]), int(numbers[MATCH])
+        return self.matches.read_identity(0)
 
     def action_mask(self) -> NDArray[np.int8]:
         """Return 1 where an action is legal for the seat to move, int8 [A]; all zeros when the match is over."""
@@ -226,9 +227,9 @@ class Table:
             index = None
         if index is None or not 0 <= index < matches.num_actions or not matches.mask[0, index]:
             if self.is_over:
-                raise IllegalAction(f"illegal action {action!r}: the match is over")
+                raise IllegalAction(f"illegal action {shorten(action)}: the match is over")
             raise IllegalAction(
-                f"illegal action {action!r}: seat {self.to_move} is to move, legal are {', '.join(self.legal_actions())}"
+                f"illegal action {shorten(action)}: seat {self.to_move} is to move, legal are {', '.join(self.legal_actions())}"
             )
         self.actions.append(self.action_string(int(index)))
         finished = self._row.finished

@@ -16,7 +16,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.batch import make_matches
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords, unknown
-from card_envs.engine.identity import Identity, Seed, parse_identity
+from card_envs.engine.identity import Identity, Seed, follow_identity, parse_identity
 from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
@@ -36,7 +36,13 @@ class _AfterReset:
 
 _after_reset: Any = _AfterReset
 _ONLY_ROW = np.zeros(1, np.int64)
-_FLAGS = (bool, np.bool_)  # Python's, and some of NumPy's, would count as the actions 0 and 1
+
+
+def _read_index(action: object) -> int:
+    if isinstance(action, bool | np.bool_):  # these would count as 0 and 1
+        raise TypeError
+    return as_index(action)  # type: ignore[arg-type]  # a TypeError for anything else
+
 
 # views of the buffers of the match, which every copy opens anew
 _WINDOWS = frozenset(("_play", "_action", "_legal", "_to_move", "_finished", "_seen", "_mask"))
@@ -154,11 +160,8 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         """
         deck = (options or {}).get("deck")
         orders = self.game.read_deck(deck)
-        if seed is None and self._identity is not None:
-            s, r, m = self._identity
-            identity = s, r, m + 1
-        else:
-            identity = parse_identity(seed)
+        former = self._identity if seed is None else None
+        identity = parse_identity(seed) if former is None else follow_identity(former)
         self._identity = identity
         self._matches.deal_ordered(identity, orders)
         self._play = self._matches.bind_run()
@@ -185,7 +188,7 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         agent = self.agent_selection
         self._stepped = True
         try:
-            index = as_index(action) if type(action) not in _FLAGS else -1  # type: ignore[arg-type]  # refused below
+            index = action if type(action) is int else _read_index(action)
             legal = index >= 0 and self._legal[index]
         except (TypeError, IndexError):
             legal = False

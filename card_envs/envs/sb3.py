@@ -65,7 +65,7 @@ class CardVecEnv(VecEnv):
 
     def reset(self) -> NDArray[np.float32]:
         """Deal a match in every row: that of the seed given to ``seed()``, or the next one of the row."""
-        seeds = None if self._seeds[0] is None else np.array(self._seeds, np.int64)
+        seeds = None if self._seeds[0] is None else list(self._seeds)
         outcome = self.learner.reset(seeds, [options.get("deck") for options in self._options])
         self._begun = True
         self._reset_seeds()

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.batch import make_matches
 from card_envs.engine.checks import check_integers, check_seat
 from card_envs.engine.game import Deck, Game, OptionValue
-from card_envs.engine.identity import write_identity
-from card_envs.engine.loops import MATCH, REFRESH, RESET
+from card_envs.engine.identity import Seeds, write_identity
+from card_envs.engine.keys import OPPONENTS
+from card_envs.engine.loops import MATCH, REFRESH, RESET, ROW
 from card_envs.engine.matches import Rows
-from card_envs.engine.random import PLAYERS, match_key, stream, unit
+from card_envs.engine.random import unit
 from card_envs.engine.rows import copy_bytes, restore_bytes
 from card_envs.players import Player, resolve
 from card_envs.players.runner import Runner
@@ -72,17 +73,6 @@ def _resolve_opponents(
             )
         return [resolve(spec, game, options) for spec in opponents], np.arange(LEARNER, players - 1, dtype=np.int8), None
     return [resolve(opponents, game, options)], by_distance, None
-
-
-def _next_identities(identities: NDArray[np.int64], seed: int | ArrayLike | Sequence[int | None] | None) -> NDArray[np.int64]:
-    """Return the identities that a reset deals after these, int64 [n, 3]. A list of seeds may hold ``None``."""
-    seeds: Any = seed
-    if not isinstance(seed, list) or len(seed) != len(identities) or None not in seed:
-        write_identity(identities, seeds)
-        return identities
-    for number, row in zip(seeds, identities[:, None]):  # views of one row
-        write_identity(row, None if number is None else [number])
-    return identities
 
 
 class SingleAgentBatch:
@@ -171,7 +161,7 @@ class SingleAgentBatch:
 
     def reset(
         self,
-        seed: int | ArrayLike | Sequence[int | None] | None = None,
+        seed: Seeds = None,
         decks: Sequence[Deck] | None = None,
         rows: Rows | None = None,
     ) -> Outcome:
@@ -189,23 +179,24 @@ class SingleAgentBatch:
         matches = self.matches
         which = matches.rows if rows is None else rows
         orders = [matches.game.read_deck(deck) for deck in decks or ()]
-        matches.identity[which] = _next_identities(matches.identity[which], seed)
+        write_identity(matches, seed, which)
         matches.forget_orders(which)
         outcome = self._start_outcome()
         self._seat_matches(which)
         for row, deck in zip(which.tolist(), orders):
             if deck:
-                matches.deal_ordered(matches.identity[row].tolist(), deck, row)
+                matches.deal_ordered(matches.read_identity(row), deck, row)
                 matches.actions[row] = REFRESH  # it has been dealt
         self._play(which.copy(), outcome)
         return outcome
 
-    def step(self, actions: ArrayLike, rows: Rows | None = None) -> Outcome:
+    def step(self, actions: ArrayLike, rows: Rows | None = None, next_rows: Rows | None = None) -> Outcome:
         """Play the actions of the learners. An illegal action ends the match, and the learner gets -1.
 
         Args:
             actions: An integer array [size].
             rows: The rows in which to play, int64; by default all.
+            next_rows: Other rows, int64, in which the next match is dealt instead.
 
         Raises:
             ValueError: The array has a wrong shape or dtype.
@@ -217,7 +208,10 @@ class SingleAgentBatch:
         legal = matches.is_legal(matches.actions[which], which)
         bad = which[~legal]
         self._fresh[which] = False
-        self._play(which[legal].copy(), outcome)
+        playing = which[legal].copy()
+        if next_rows is not None:
+            playing = np.concatenate([playing, self._next_matches(next_rows)])
+        self._play(playing, outcome)
         if len(bad):
             outcome.illegal[bad] = True
             outcome.terminated[bad] = True
@@ -268,15 +262,18 @@ class SingleAgentBatch:
     def _seat_matches(self, rows: Rows) -> Rows:
         """Seat the players of new matches, prepare the deal, and return a copy of the rows."""
         players, learner, seating = self.matches.players, self.runner.learner, self.runner.seating
-        seeds, numbers, matches = self.matches.identity[rows].T
-        learner[rows] = (seeds % players + numbers + matches) % players if self.seat is None else self.seat
+        if self.seat is None:
+            words = (self.matches.seeds[rows] % np.uint64(players)).astype(np.int64)
+            seeds = words @ [pow(2, 64 * place, players) for place in range(words.shape[1])]
+            learner[rows] = (seeds + (self.matches.identity[rows][:, [ROW, MATCH]] % players).sum(axis=1)) % players
+        else:
+            learner[rows] = self.seat
         distance = (np.arange(players) - learner[rows][:, None]) % players
         if self._weights is None:
             seating[rows] = self._by_distance[distance]
         else:
-            with np.errstate(over="ignore"):
-                key = match_key(seeds, numbers, matches)
-                uniform = np.stack([unit(stream(key, PLAYERS + 1 + seat)) for seat in range(players)], axis=1)
+            keys = [self.matches.derive(OPPONENTS, rows, np.full(len(rows), seat)) for seat in range(players)]
+            uniform = np.stack([unit(key) for key in keys], axis=1)
             drawn = np.minimum(np.searchsorted(self._weights, uniform, side="right"), len(self._weights) - 1)
             seating[rows] = np.where(distance == 0, LEARNER, drawn)
         self.runner.earned[rows] = 0.0

@@ -66,7 +66,7 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         self.num_envs = num_envs
         self._learner = SingleAgentBatch(
             self.game, num_envs, opponents=opponents, seat=seat, auto_forced=auto_forced, threads=threads,
-            auto_next=mode is not AutoresetMode.DISABLED, reward=reward, episode=episode, **options,
+            auto_next=mode is AutoresetMode.SAME_STEP, reward=reward, episode=episode, **options,
         )  # fmt: skip
         self.single_observation_space = make_observation_box(self._learner.matches)
         self.single_action_space = spaces.Discrete(self._learner.matches.num_actions)
@@ -74,6 +74,8 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         self.action_space = cast(spaces.MultiDiscrete, batch_space(self.single_action_space, num_envs))
         self._begun = np.zeros(num_envs, np.bool_)  # the row has a match, which may be over
         self._ended = np.zeros(num_envs, np.bool_)  # the match of the row is over, and its next one has not been dealt
+        self._some_ended = False
+        self._stuck = True  # a row has to be reset before the next step
 
     def reset(
         self, *, seed: int | list[int | None] | None = None, options: dict[str, Any] | None = None
@@ -99,10 +101,11 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
             if len(seed) != self.num_envs:
                 raise ValueError(f"seed: {self.num_envs} numbers are expected, one for each row, but {len(seed)} are given")
             seeds = [None if seed[row] is None else check_seed(seed[row]) for row in rows]
-        outcome = self._learner.reset(seeds, [options.get("deck")] * len(rows), rows)
+        deck = options.get("deck")
+        outcome = self._learner.reset(seeds, None if deck is None else [deck] * len(rows), rows)
         self._begun[rows] = True
-        self._ended[rows] = False
-        return self._observe(), self._infos(outcome)
+        self._end_matches(self._ended & ~np.isin(np.arange(self.num_envs), rows))
+        return self._learner.observation(), self._infos(outcome)
 
     def _read_reset_mask(self, options: dict[str, Any]) -> NDArray[np.int64]:
         """Return the rows to reset. The mask stays in ``options``, since the wrappers of Gymnasium read it after the reset."""
@@ -113,37 +116,37 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
             raise ValueError(f"reset_mask: shape ({self.num_envs},) is expected, with a row to reset, got {mask!r}")
         return np.flatnonzero(mask)
 
+    def _end_matches(self, ended: NDArray[np.bool_]) -> None:
+        self._ended = ended
+        self._some_ended = bool(ended.any())
+        waits = self._some_ended and self.metadata["autoreset_mode"] is AutoresetMode.DISABLED
+        self._stuck = waits or not self._begun.all()
+
     def step(self, actions: ArrayLike) -> tuple[NDArray[np.float32], NDArray[Any], NDArray[Any], NDArray[Any], dict[str, Any]]:
         """Play an action in every row, then those of the other players until every learner is to move again."""
-        mode = self.metadata["autoreset_mode"]
-        if not self._begun.all() or (mode is AutoresetMode.DISABLED and self._ended.any()):
-            raise ResetNeeded(
-                f"the match is over, or none has begun: call reset() (row {np.argmax(~self._begun | self._ended)})"
-            )
-        outcome = self._learner.step(actions, np.flatnonzero(~self._ended))
+        if self._stuck:
+            row = np.argmax(~self._begun | self._ended)
+            raise ResetNeeded(f"the match is over, or none has begun: call reset() (row {row})")
+        if self._some_ended:
+            outcome = self._learner.step(actions, np.flatnonzero(~self._ended), np.flatnonzero(self._ended))
+        else:
+            outcome = self._learner.step(actions)
         ended = outcome.terminated | outcome.truncated
         final: dict[str, Any] = {}
-        if mode is not AutoresetMode.SAME_STEP:
-            self._ended = ended
-            self._last_observation = outcome.final_observation
+        if self.metadata["autoreset_mode"] is not AutoresetMode.SAME_STEP:
+            self._end_matches(ended)
         elif ended.any():
             kept = np.full(self.num_envs, None, dtype=object)
             for row in np.flatnonzero(ended):
                 kept[row] = outcome.final_observation[row]
             final = {"final_obs": kept, "_final_obs": ended}
         infos = self._infos(outcome) | final
-        return self._observe(), outcome.rewards, outcome.terminated, outcome.truncated, infos
-
-    def _observe(self) -> NDArray[np.float32]:
-        observation = self._learner.observation()
-        if self._ended.any():
-            observation[self._ended] = self._last_observation[self._ended]
-        return observation
+        return self._learner.observation(), outcome.rewards, outcome.terminated, outcome.truncated, infos
 
     def action_masks(self) -> NDArray[np.int8]:
         """Return 1 where an action is legal in the next decision of a row, int8 [num_envs, A]."""
         masks = self._learner.action_mask()
-        if self._ended.any():
+        if self._some_ended:
             masks[self._ended] = 0
             masks[self._ended, 0] = 1
         return masks

@@ -5,9 +5,17 @@ A player has one method, ``act(decisions) -> actions``. :class:`Decisions` descr
 
 from card_envs.players.network import load_player
 from card_envs.players.player import Decisions, Player
-from card_envs.players.spec import register_player, registered_players, resolve, resolve_policy, resolve_stored, split_specs
+from card_envs.players.spec import (
+    check_stored,
+    register_player,
+    registered_players,
+    resolve,
+    resolve_policy,
+    resolve_stored,
+    split_specs,
+)
 
 __all__ = [
-    "Decisions", "Player", "load_player", "register_player", "registered_players", "resolve", "resolve_policy",
-    "resolve_stored", "split_specs",
+    "Decisions", "Player", "check_stored", "load_player", "register_player", "registered_players", "resolve",
+    "resolve_policy", "resolve_stored", "split_specs",
 ]  # fmt: skip

@@ -56,7 +56,7 @@ class Network:
         name: The name in errors and reports.
     """
 
-    batch_invariant = True
+    batch_invariant = stateless = True
 
     def __init__(
         self,

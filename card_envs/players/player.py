@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.checks import check_parameters
 from card_envs.engine.game import Game, OptionValue, Policy
-from card_envs.engine.loops import decision_key
+from card_envs.engine.keys import DECISION, MATCH_NUMBER, SEARCH
+from card_envs.engine.loops import SEATS
 from card_envs.engine.matches import Matches
-from card_envs.engine.random import match_key, mix
 from card_envs.engine.table import Table
 
 
@@ -28,10 +28,13 @@ class Decisions:
         match: A number for each match, uint64 [n]. Players that remember something between calls keep it by this number.
         key: The key of a random stream for this decision alone, uint64 [n].
 
+    Neither ``match`` nor ``key`` tells anything about the decks or about other keys: see :mod:`card_envs.engine.keys`.
+
     Args:
         matches: The matches.
         rows: The rows in which the player is to move, int64 [n].
-        salt: Numbers that are mixed into ``match``, uint64 [size]. They tell matches apart that begin with the same deal.
+        salt: Numbers that tell matches apart that are dealt the same decks, uint64 [size], so that neither ``match`` nor
+            ``key`` agrees between them.
     """
 
     def __init__(self, matches: Matches, rows: NDArray[np.int64], salt: NDArray[np.uint64] | None = None) -> None:
@@ -65,26 +68,23 @@ class Decisions:
     @cached_property
     def match(self) -> NDArray[np.uint64]:
         # the identity itself would reveal the true deck
-        seeds, rows, matches = self._matches.identity[self._rows].T
-        with np.errstate(over="ignore"):
-            number: NDArray[np.uint64] = mix(match_key(seeds, rows, matches)) >> np.uint64(1)
-            if self._salt is not None:
-                number = mix(number ^ self._salt[self._rows]) >> np.uint64(1)
-        return number
+        return self._matches.derive(MATCH_NUMBER, self._rows, np.zeros(len(self._rows), np.int64), self._salt)
 
     @cached_property
     def key(self) -> NDArray[np.uint64]:
-        with np.errstate(over="ignore"):
-            key: NDArray[np.uint64] = decision_key(
-                self._matches.keys[self._rows], self._matches.decisions[self._rows], self.seat
-            )
-        return key
+        return self._matches.derive(DECISION, self._rows, self._numbers, self._salt)
+
+    @property
+    def _numbers(self) -> NDArray[np.int64]:
+        """One number for each decision of a match and the seat that makes it, int64 [n]."""
+        return self._matches.decisions[self._rows] * SEATS + self.seat
 
     def tables(self) -> list[Table]:
         """Return a copy of each table for search. What the seat cannot know is dealt anew, so that no search can see it."""
+        seeds = self._matches.derive(SEARCH, self._rows, self._numbers, self._salt)
         return [
-            Table.from_row(self._matches, int(row), redeal=(int(seat), int(key) >> 1))
-            for row, seat, key in zip(self._rows, self.seat, self.key, strict=True)
+            Table.from_row(self._matches, row, redeal=(seat, seed))
+            for row, seat, seed in zip(self._rows.tolist(), self.seat.tolist(), seeds.tolist(), strict=True)
         ]
 
     def choose(self, policy: str, parameters: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -116,7 +116,7 @@ class Player(Protocol):
 class BuiltIn:
     """A compiled policy of a game with its parameters."""
 
-    batch_invariant = True
+    batch_invariant = stateless = True
 
     def __init__(self, game: Game, policy: str, parameters: ArrayLike | None, name: str) -> None:
         self.game = game
@@ -150,6 +150,14 @@ class Function:
 
     def __repr__(self) -> str:
         return f"<player {self.name}>"
+
+
+def is_stateless(player: Player) -> bool:
+    """Return whether a player keeps nothing between two calls, so that one object can sit in all seats of all matches.
+
+    Classes of this package say so by an attribute ``stateless = True``. Nobody else's word is taken for it.
+    """
+    return type(player).__module__.startswith("card_envs.") and bool(getattr(player, "stateless", False))
 
 
 def is_compiled(player: Player) -> bool:

@@ -54,11 +54,13 @@ def split_specs(text: str) -> list[str]:
     Raises:
         ValueError: A quote is not closed.
     """
-    specs, depth, start, quote = [], 0, 0, ""
+    specs, depth, start, quote, escaped = [], 0, 0, "", False
     for i, character in enumerate(text):
-        if quote:
-            escaped = depth > 0 and text[i - 1] == "\\"  # a string among the arguments of a spec
-            quote = "" if character == quote and not escaped else quote
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = character == "\\" and depth > 0  # in a string among the arguments; the backslash of a path is its own
+            quote = "" if character == quote else quote
         elif character in "'\"" and (depth > 0 or not text[start:i].strip()):
             quote = character
         elif character == "," and depth == 0:
@@ -107,14 +109,18 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
 
 
 def resolve_stored(spec: object, game: Game, options: Options | None = None, *, file: str | Path, flag: str) -> Player:
-    """Return the player of a spec that was read from a file. No such spec runs code: whoever made the file may be a stranger.
+    """Return the player of a spec that was read from a file: see :func:`check_stored`."""
+    return resolve(check_stored(spec, game, file=file, flag=flag), game, options)
 
-    Only names of built-in and registered players are resolved, and checkpoints in the directory of the file.
+
+def check_stored(spec: object, game: Game, *, file: str | Path, flag: str) -> str:
+    """Return a spec that was read from a file for :func:`resolve`, if no code is run for it: a stranger may have made the file.
+
+    It may be the name of a built-in or registered player, or a checkpoint in the directory of the file.
 
     Args:
         spec: What the file holds; it may be anything.
         game: The game that the player is to play.
-        options: The options that the player is to play with.
         file: The file, or any path in its directory.
         flag: What users type if they trust the spec, such as ``--opponents my_module:MyPlayer``.
 
@@ -124,16 +130,13 @@ def resolve_stored(spec: object, game: Game, options: Options | None = None, *, 
     if not isinstance(spec, str):
         raise ValueError(f"{name_file(file)}: a player is {shorten(spec)}, not a spec")
     if spec.endswith(".safetensors"):
-        player = load_player(_find_beside(spec, Path(file), flag))
-        player.check(game, game.resolve(options or {}))
-        return player
-    name, arguments, keywords = _parse(spec)
-    if ":" in name:
+        return str(_find_beside(spec, Path(file), flag))
+    if ":" in _parse(spec)[0]:
         raise ValueError(
             f"{name_file(file)}: the player {shorten(spec)} runs code, which no spec in a file may do;"
             f" if you trust it, type {flag}"
         )
-    return _make_named(spec, name, game, arguments, keywords)
+    return spec
 
 
 def _find_beside(spec: str, file: Path, flag: str) -> Path:

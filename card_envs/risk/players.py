@@ -24,7 +24,7 @@ class Stopper:
     """A player who draws or stays by :meth:`decide`, unless staying decides the match, and does all else like ``ev``."""
 
     name: str
-    batch_invariant = True
+    batch_invariant = stateless = True
 
     def __init__(self) -> None:
         self.other: Player = resolve(GAME.default_opponent, GAME)

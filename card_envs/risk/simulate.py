@@ -279,7 +279,7 @@ class _Play:
             rows = np.arange(len(number))
             seat = number % n
             runner.seating[rows] = np.arange(n) != seat[:, None]  # 0 for the player, 1 for the others
-            matches.identity[rows] = np.stack([np.full(len(rows), self.seed), number, 0 * rows], axis=1)
+            matches.identify(rows, self.seed, number, 0)
             matches.actions[rows] = RESET
             runner.play(rows.copy())
             scores[number] = matches.states["scores"][rows, seat]
