@@ -130,7 +130,7 @@ def test_a_file_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path, mo
     def full(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("card_envs.cli.bench.write_atomically", full)
+    monkeypatch.setattr("card_envs.cli.bench.write_file", full)
     done = run(*QUICK, "--players", 2, "--json", tmp_path / "a.json", "--plot", tmp_path / "a.svg")
     assert done.exit_code == 2
     assert "a.json cannot be written (No space left on device)" in done.stderr

@@ -12,7 +12,7 @@ from scipy import stats
 import card_envs
 from card_envs.arena import derive_list_seed
 from card_envs.arena.boards import assign_seats, draw_free_for_alls, list_lineups, list_pairings
-from card_envs.arena.league import sum_columns
+from card_envs.arena.league import rate_boards, sum_columns
 from card_envs.arena.results import SCORE_BOUNDS, judge_gate, make_results
 from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, count_win_units
@@ -20,14 +20,14 @@ from card_envs.arena.statistics import (
     LOWER,
     MIN_BOARDS,
     UPPER,
+    Estimate,
     adjust_by_holm,
-    compute_bounds,
     compute_log_likelihood_ratios,
     estimate_mean,
     find_comparable,
     rate_players,
-    resample_sums,
     run_sequential_test,
+    weigh_boards,
 )
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.measures import load_measures
@@ -42,6 +42,16 @@ def draw_scores(rng: np.random.Generator, p: float, shape: Any, shared: float = 
     return (first + second.astype(float)) / 2 - 0.5
 
 
+def estimate_each(samples: Floats) -> list[Estimate]:
+    """Estimate the mean of every row of scores; rows with the same scores in another order have the same estimate."""
+    known: dict[bytes, Estimate] = {}
+    for scores in samples:
+        key = np.sort(scores).tobytes()
+        if key not in known:
+            known[key] = estimate_mean(scores, SCORE_BOUNDS)
+    return [known[np.sort(scores).tobytes()] for scores in samples]
+
+
 # ---- intervals
 
 
@@ -49,7 +59,7 @@ def draw_scores(rng: np.random.Generator, p: float, shape: Any, shared: float = 
 def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
     """95 % intervals hold the true board score in 93 to 97 % of repetitions, and a one-sided bound is below it as often."""
     rng = np.random.default_rng(seed)
-    estimates = [estimate_mean(scores, SCORE_BOUNDS) for scores in draw_scores(rng, p, (4000, count))]
+    estimates = estimate_each(draw_scores(rng, p, (4000, count)))
     covered = np.mean([one.low <= p - 0.5 <= one.high for one in estimates])
     below = np.mean([one.floor <= p - 0.5 for one in estimates])
     assert 0.93 < covered < 0.97, f"seed {seed}: {covered}"
@@ -60,15 +70,16 @@ def test_intervals_cover_the_truth(p: float, count: int, seed: int) -> None:
 def test_intervals_of_one_sided_matches_cover_the_truth(p: float, count: int, seed: int) -> None:
     """Against a weak player most runs hold no loss: then the interval allows for those that have not been seen."""
     rng = np.random.default_rng(seed)
-    estimates = [estimate_mean(scores, SCORE_BOUNDS) for scores in draw_scores(rng, p, (4000, count))]
+    estimates = estimate_each(draw_scores(rng, p, (4000, count)))
     assert np.mean([one.low == one.high for one in estimates]) == 0.0
-    assert np.mean([one.low <= p - 0.5 <= one.high for one in estimates]) > 0.85, f"seed {seed}"
+    assert np.mean([one.low <= p - 0.5 <= one.high for one in estimates]) > 0.93, f"seed {seed}"
+    assert np.mean([one.floor <= p - 0.5 for one in estimates]) > 0.94, f"seed {seed}"
     level = [one for one in estimates if abs(one.mean) == 0.5]
     assert level, "some runs hold none"
     assert all(one.low <= p - 0.5 <= one.high for one in level)
 
 
-def test_an_interval_is_students() -> None:
+def test_an_interval_of_few_values_is_students() -> None:
     scores = np.array([0.1, -0.2, 0.3, 0.25, 0.0])
     estimate = estimate_mean(scores)
     low, high = stats.t.interval(0.95, 4, scores.mean(), stats.sem(scores))
@@ -100,26 +111,30 @@ def test_boards_that_are_all_alike_prove_little() -> None:
         estimate_mean(np.ones(1))
 
 
-def test_the_bootstrap_covers_the_truth(seed: int) -> None:
-    """Of a ratio of two resampled sums, as the league's are, with boards that are not of one size."""
+def test_weighed_boards_cover_the_truth(seed: int) -> None:
+    """Of a ratio of two sums, as the league's figures are, with boards that are not of one size."""
     rng = np.random.default_rng(seed)
     covered = []
-    for repetition in range(1500):
+    for _ in range(1500):
         sizes = rng.integers(1, 4, 120)
         columns = np.stack([rng.binomial(sizes, 0.3), sizes], axis=1).astype(float)
-        sums = resample_sums(columns, repetition, 300)
-        low, high = compute_bounds(sums[:, :1] / sums[:, 1:])
-        covered.append(low[0] <= 0.3 <= high[0])
+        ratio = columns[:, 0].sum() / sizes.sum()
+        low, high = (weights @ columns for weights in weigh_boards(columns[:, 0] - ratio * sizes))
+        covered.append(low[0] / low[1] <= 0.3 <= high[0] / high[1])
     assert 0.93 < np.mean(covered) < 0.97, f"seed {seed}: {np.mean(covered)}"
 
 
-def test_resamples_are_sums_over_drawn_rows() -> None:
-    """One row is drawn n times or not at all; rows stay whole."""
-    sums = resample_sums(np.array([[1.0, 10.0, 100.0]] * 7), 3, 60)
-    np.testing.assert_array_equal(sums, np.tile([7.0, 70.0, 700.0], (60, 1)))
-    sums = resample_sums(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200)
-    assert set(map(tuple, sums)) == {(2.0, 0.0), (1.0, 1.0), (0.0, 2.0)}
-    np.testing.assert_array_equal(sums, resample_sums(np.array([[1.0, 0.0], [0.0, 1.0]]), 3, 200))
+def test_boards_are_weighed_by_their_influence() -> None:
+    """Those that lower a figure weigh more at its lower bound; boards that are all alike weigh the same."""
+    influences = np.arange(40.0)
+    low, high = weigh_boards(influences)
+    assert (np.diff(low) < 0).all()
+    assert (np.diff(high) > 0).all()
+    assert (low.sum(), high.sum()) == pytest.approx((40, 40))
+    assert low @ influences / 40 < influences.mean() < high @ influences / 40
+    for changed in (influences * 1e6, influences / 1e6):
+        np.testing.assert_allclose(weigh_boards(changed)[0], low, rtol=1e-5)
+    np.testing.assert_array_equal(weigh_boards(np.full(7, 3.0)), np.ones((2, 7)))
 
 
 def test_holm_by_hand() -> None:
@@ -132,8 +147,8 @@ def test_holm_by_hand() -> None:
 def test_marks_are_seldom_wrong_all_together(seed: int) -> None:
     """Six pairs of equals: one or more marks in 5 % of cross-tables at most (and not in nearly none)."""
     rng = np.random.default_rng(seed)
-    tables = ([estimate_mean(s, SCORE_BOUNDS).p for s in draw_scores(rng, 0.5, (6, 80))] for _ in range(1000))
-    wrong = np.mean([min(adjust_by_holm(p)) <= 0.05 for p in tables])
+    p = np.array([one.p for one in estimate_each(draw_scores(rng, 0.5, (6000, 80)))]).reshape(1000, 6)
+    wrong = np.mean([min(adjust_by_holm(row.tolist())) <= 0.05 for row in p])
     assert 0.02 < wrong < 0.05 + 3 * (0.05 * 0.95 / 1000) ** 0.5, f"seed {seed}: {wrong}"
 
 
@@ -282,16 +297,13 @@ def test_known_strengths_are_recovered(n: int, seed: int) -> None:
 
 
 def test_ratings_cover_the_truth(seed: int) -> None:
-    """Ratings' bootstrap intervals, with 3 players, in 150 repetitions: within 3 standard errors of 95 %."""
+    """Ratings' intervals, with 3 players, in 150 repetitions: within 3 standard errors of 95 %."""
     rng = np.random.default_rng(seed)
     elo = {"random": 0.0, "a": 120.0, "b": -60.0}
     covered = []
-    for repetition in range(150):
-        tournament = make_tournament(rng, elo, 2, 80)
-        flat = sum_columns(tournament, 2).counts.reshape(80, 9)
-        samples = resample_sums(flat, repetition, 80).reshape(-1, 3, 3)
-        whole = rate_players(flat.sum(axis=0).reshape(3, 3), 2)
-        low, high = compute_bounds(np.array([rate_players(sample, 2, whole) for sample in samples]))
+    for _ in range(150):
+        counts = sum_columns(make_tournament(rng, elo, 2, 80), 2).counts
+        _, low, high = rate_boards(counts, np.ones(3, bool), 2)
         covered += [low[i] <= elo[name] <= high[i] for i, name in enumerate(["a", "b"])]
     error = (0.95 * 0.05 / 150) ** 0.5  # the two are not independent
     assert abs(np.mean(covered) - 0.95) < 3 * error, f"seed {seed}: {np.mean(covered)}"
@@ -333,11 +345,11 @@ def test_a_reference_who_never_won_does_not_unrate_the_others(seed: int) -> None
 
 
 def test_a_gate_is_one_sided_at_every_table_size() -> None:
-    one: dict[str, Any] = {"a": "x", "b": "y", "players": 2, "edge": 0.03, "floor": 0.005}
-    other: dict[str, Any] = {"a": "y", "b": "x", "players": 4, "edge": -0.03, "floor": -0.05}
+    one: dict[str, Any] = {"a": "x", "b": "y", "players": 2, "edge": 0.03, "floor": 0.005, "ceiling": 0.06}
+    other: dict[str, Any] = {"a": "y", "b": "x", "players": 4, "edge": -0.03, "floor": -0.05, "ceiling": -0.01}
     verdict = judge_gate([one, other], [2, 4], "x", "y")
     assert verdict["shown"]
-    assert verdict["floor"] == pytest.approx({"2": 0.005, "4": 0.01})  # .03 - (.05 - .03)
+    assert verdict["floor"] == pytest.approx({"2": 0.005, "4": 0.01})  # the other way round
     assert not judge_gate([one], [2, 4], "x", "y")["shown"], "a size that was not played shows nothing"
     assert not judge_gate([one, other], [2, 4], "y", "x")["shown"]
 

@@ -25,8 +25,11 @@ LAYERS = (("engine",), ("games", "render"), ("players",), ("envs",), ("arena", "
 FOR_GAMES = {"game", "random", "picture"}
 # Public by their documentation: `collections.namedtuple`.
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
-# Attributes of Stable-Baselines3 without which a training run could not go on to the bit.
-OF_LIBRARIES = {"train/checkpoints.py": {"_last_episode_starts", "_last_obs", "_n_updates", "_stats_window_size"}}
+# Attributes of Stable-Baselines3 without which a training run could not go on to the bit; the place of a cache in numba.
+OF_LIBRARIES = {
+    "train/checkpoints.py": {"_last_episode_starts", "_last_obs", "_n_updates", "_stats_window_size"},
+    "card_envs/engine/code_cache.py": {"_cache"},
+}
 LONGEST = 400  # lines of a module
 
 

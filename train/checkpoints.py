@@ -17,12 +17,13 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.vec_env import VecMonitor
 from torch import nn
 
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.messages import join_lines, shorten
 from card_envs.engine.validation import find_fault
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
-from card_envs.players.network import FORMAT, Network, describe_layout, write_atomically
+from card_envs.players.network import FORMAT, Network, describe_layout
 from train.runs import BadState
 
 STATE = "card_envs.training/1"
@@ -99,7 +100,7 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
     }
     buffer = io.BytesIO()
     torch.save(state, buffer)
-    write_atomically(path, buffer.getvalue())
+    write_file(path, buffer.getvalue())
 
 
 def load_state(path: Path) -> dict[str, Any]:

@@ -24,10 +24,11 @@ from rich.console import Console
 
 from card_envs.arena import derive_list_seed
 from card_envs.console import allow_any_output
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
-from card_envs.players.network import save_network, write_atomically
+from card_envs.players.network import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.runs import BadState, Run, Source, is_vacant, read_run
 from train.settings import Settings, load_settings
@@ -301,7 +302,7 @@ def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] 
             raise ValueError(f"--out {out} exists: choose another directory, or go on with the run in it by --resume")
         try:
             out.mkdir(parents=True, exist_ok=True)
-            write_atomically(out / "run.json", json.dumps(asdict(run)).encode())
+            write_file(out / "run.json", json.dumps(asdict(run)).encode())
         except OSError as error:
             raise ValueError(f"--out {out} cannot be written ({error.strerror})") from None
     except ValueError as error:

@@ -10,17 +10,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from card_envs.arena import statistics
-from card_envs.arena.boards import derive_list_seed, list_lineups
+from card_envs.arena.boards import MOST_BOARDS, Lineup, derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
 from card_envs.arena.roster import Roster
-from card_envs.arena.shard import Shard, Task, merge_shards
+from card_envs.arena.shard import Shard, Task
+from card_envs.arena.storage import pack_shard, read_boards, unpack_shards
 from card_envs.arena.tournament import (
     Progress,
     Tournament,
@@ -36,8 +36,8 @@ from card_envs.games import load_game
 
 SCHEMA = "card_envs.benchmark/2"
 MATCHES = 2_000  # of each line-up
-MOST_BOARDS = 100_000  # of a sequential test
 MOST_MATCHES = 10**9  # of each line-up: the parts of more could not even be listed
+SAVE_EVERY = 30.0  # seconds
 LIBRARIES = ("card-envs", "numpy", "scipy", "numba", "choix")
 
 
@@ -162,20 +162,29 @@ class Benchmark:
         ]
         return sorted(tasks, key=lambda task: task.first)  # the sort is stable
 
-    def play(self, workers: Workers, progress: Progress = lambda matches: None) -> None:
+    def play(self, workers: Workers, progress: Progress = lambda matches: None, save: Callable[[], None] | None = None) -> None:
         """Play what is left to be played; Ctrl-C ends it early.
 
         Args:
             workers: Who plays.
             progress: Called with the number of matches after each shard.
+            save: Called every half minute, when what has been played by then is in the tournament. If it takes long, it is
+                called less often, so that at most a tenth of the time is spent on it.
         """
         if isinstance(workers, Threads):
             workers.warm_up(self.tournament)
         start = perf_counter()
+        due = start + SAVE_EVERY
 
         def count(matches: int) -> None:
+            nonlocal due
             self.played += matches
             progress(matches)
+            now = perf_counter()
+            if save is not None and now >= due:
+                self.tournament.merge()
+                save()
+                due = perf_counter() + max(SAVE_EVERY, 9 * (perf_counter() - now))
 
         try:
             if self.until_sure:
@@ -191,10 +200,11 @@ class Benchmark:
 
     # ---- the report
 
-    def make_report(self, command: str | None = None) -> dict[str, Any]:
+    def make_report(self, command: str | None = None, finished: bool = True) -> dict[str, Any]:
         """Return the whole report as JSON-able values.
 
         Args:
+            finished: Whether nothing more is being played. Otherwise the report is that of an interrupted benchmark.
             command: The command line to be noted in the report; by default that of this process.
         """
         results = make_results(
@@ -217,7 +227,7 @@ class Benchmark:
             "header": {
                 "command": command or shlex.join(sys.argv),
                 "versions": {name: version(name) for name in LIBRARIES} | {"python": platform.python_version()},
-                "interrupted": self.interrupted,
+                "interrupted": self.interrupted or not finished,
                 "resumed": self.resumed,
                 "irreproducible": self.irreproducible,
             },
@@ -257,7 +267,7 @@ class Benchmark:
         """Return all boards as the report stores them, with what they depend on."""
         identity = self._identify()
         packed = [
-            {"players": n, "lineup": list(lineup), "shards": [shard.to_json() for _, shard in sorted(by_board.items())]}
+            {"players": n, "lineup": list(lineup), "shards": [pack_shard(shard) for _, shard in sorted(by_board.items())]}
             for (n, lineup), by_board in sorted(self.tournament.shards.items())
             if by_board
         ]
@@ -300,38 +310,38 @@ class Benchmark:
         if report.get("schema") != SCHEMA:
             raise ValueError(f"{source}: its schema is {report.get('schema')!r}, this package reads {SCHEMA!r}")
         try:
-            boards = dict(report["boards"])
-            entries = [(int(e["players"]), tuple(map(str, e["lineup"])), list(e["shards"])) for e in boards["shards"]]
-            theirs = dict(boards["players"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{source}: it has no boards to continue from ({error!r})") from None
-        if hash_json(boards) != report.get("boards_sha256"):
-            raise ValueError(f"{source}: its boards are damaged, their SHA-256 does not match")
-        if boards["sequential"] and self.gate:
+            stored = read_boards(report)
+        except ValueError as error:
+            raise ValueError(f"{source}: {error}") from None
+        if stored.sequential and self.gate:
             raise ValueError(f"{source}: it was played until sure, but a gate needs a fixed number of matches")
-        self.resumed, self.sequential = True, bool(boards["sequential"])
         mine = self._identify()
         for key in ("game", "package", "options", "board_list", "seed", "sealed"):
-            if boards.get(key) != mine.get(key):
-                raise ValueError(f"{source}: its {key} is {boards.get(key)!r}, but here it is {mine.get(key)!r}")
+            if stored.identity.get(key) != mine.get(key):
+                raise ValueError(f"{source}: its {key} is {stored.identity.get(key)!r}, but here it is {mine.get(key)!r}")
         for name, player in mine["players"].items():
-            if theirs.get(name, player) != player:
-                raise ValueError(f"{source}: {name} was another player or another file then: {theirs[name]}")
-        for n, lineup, shards in entries:
-            if n not in self.tournament.tables or not set(lineup) <= set(self.tournament.roster):
-                self.other_shards.append({"players": n, "lineup": list(lineup), "shards": shards})
-                self.other_players |= {name: theirs.get(name) for name in lineup}
-            else:
-                self.tournament.shards[n, lineup] = self._read_shards(n, lineup, shards, source)
+            if stored.players.get(name, player) != player:
+                raise ValueError(f"{source}: {name} was another player or another file then: {stored.players[name]}")
+        played: dict[tuple[int, Lineup], dict[int, Shard]] = {}
+        for n, lineup, shards in stored.shards:
+            if n in self.tournament.tables and set(lineup) <= set(self.tournament.roster):
+                played[n, lineup] = self._read_shards(n, lineup, shards, source)
+        others = [entry for entry in stored.shards if entry[:2] not in played]
+        self.resumed, self.sequential = True, stored.sequential
+        self.tournament.shards |= played
+        self.other_shards += [{"players": n, "lineup": list(lineup), "shards": shards} for n, lineup, shards in others]
+        self.other_players |= {name: stored.players.get(name) for _, lineup, _ in others for name in lineup}
 
-    def _read_shards(self, n: int, lineup: tuple[str, ...], shards: list[Any], source: str) -> dict[int, Shard]:
+    def _read_shards(self, n: int, lineup: Lineup, shards: list[Any], source: str) -> dict[int, Shard]:
         counts = len(load_measures(self.tournament.game).names)
-        read = sorted((Shard.from_json(data, len(set(lineup)), counts) for data in shards), key=lambda s: s.first)
-        if any(one.end > other.first for one, other in pairwise(read)):
-            raise ValueError(f"{source}: it has a board of {', '.join(lineup)} twice")
-        if self.gate and read and read[-1].end > self.boards[n]:
-            raise ValueError(f"{source}: it has {read[-1].end * n} matches; for a gate, set that number with matches")
-        return merge_shards({shard.first: shard for shard in read})
+        try:
+            read = unpack_shards(shards, lineup, counts, max(MOST_BOARDS, self.boards[n]))
+        except ValueError as error:
+            raise ValueError(f"{source}: {', '.join(lineup)}: {error}") from None
+        end = max((shard.end for shard in read.values()), default=0)
+        if self.gate and end > self.boards[n]:
+            raise ValueError(f"{source}: it has {end * n} matches; for a gate, set that number with matches")
+        return read
 
 
 def check_matches(matches: object, players: int) -> int:

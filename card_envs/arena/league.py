@@ -1,8 +1,10 @@
-"""The league table: what all line-ups of a table size say about each player, with bounds from a bootstrap over boards."""
+"""The league table: what all line-ups of a table size say about each player, with bounds that count boards."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,13 @@ from card_envs.arena import statistics
 from card_envs.arena.shard import count_win_units
 from card_envs.arena.statistics import Floats, round_figure
 from card_envs.arena.tournament import Tournament
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, Metric
 from card_envs.engine.measures import load_measures
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Everything that is resampled, for every board, summed over line-ups and rotations; P is the number of players.
+    """Everything that has bounds, for every board, summed over line-ups and rotations; P is the number of players.
 
     Attributes:
         counts: The wins of i over j by placement, float64 [boards, P, P].
@@ -33,17 +35,6 @@ class Columns:
     places: Floats
     margins: Floats
     measured: Floats
-
-    def flatten(self) -> Floats:
-        """Return all columns side by side, float64 [boards, K]."""
-        return np.concatenate([part.reshape(len(part), -1) for part in vars(self).values()], axis=1)
-
-    def unflatten(self, flat: Floats) -> Columns:
-        """Return columns of other rows, given as float64 [rows, K] in the order of :meth:`flatten`."""
-        shapes = {name: part.shape[1:] for name, part in vars(self).items()}
-        ends = np.cumsum([int(np.prod(shape)) for shape in shapes.values()])
-        parts = np.split(flat, ends[:-1], axis=1)
-        return Columns(**{name: part.reshape(-1, *shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)})
 
 
 def sum_columns(tournament: Tournament, n: int) -> Columns:
@@ -71,22 +62,17 @@ def sum_columns(tournament: Tournament, n: int) -> Columns:
 
 
 def make_league(tournament: Tournament, n: int) -> list[dict[str, Any]]:
-    """Return a row for every player that has played, the best rating first; its figures have 95 % bootstrap bounds."""
+    """Return a row for every player that has played, the best rating first; its figures have 95 % bounds."""
     names = list(tournament.roster)
     columns = sum_columns(tournament, n)
     if not len(columns.counts):
         return []
-    flat = columns.flatten()
-    total = columns.unflatten(flat.sum(axis=0, keepdims=True))
-    drawn = columns.unflatten(statistics.resample_sums(flat, tournament.seed + n))
-    comparable, reference = statistics.find_comparable(total.counts[0], names.index("random") if "random" in names else 0)
-    elo, low, high = _rate(total.counts[0], drawn.counts, comparable, reference)
-    boards = len(columns.counts)
-    if boards == 1:  # one board says nothing about others
-        low, high = np.full(len(names), np.nan), np.full(len(names), np.nan)
+    counts, seats = columns.counts.sum(axis=0), columns.seats.sum(axis=0)
+    comparable, reference = statistics.find_comparable(counts, names.index("random") if "random" in names else 0)
+    elo, low, high = rate_boards(columns.counts, comparable, reference)
     rows = []
     for i, name in enumerate(names):
-        if total.seats[0, i] == 0:
+        if seats[i] == 0:
             continue
         rows.append(
             {
@@ -97,71 +83,101 @@ def make_league(tournament: Tournament, n: int) -> list[dict[str, Any]]:
                 "high": round_figure(high[i], 2),
                 "identified": bool(comparable[i]),
                 "reference": names[reference],
-                **_compute_figures(total, drawn, i, boards),
+                **_compute_figures(columns, i, _bound_figures(tournament, n, name)),
                 "fair": round_figure(1 / n),
                 **_sum_totals(tournament, n, name),
-                "metrics": compute_metrics(tournament.game, total.measured[0, i], drawn.measured[:, i], boards > 1),
+                "metrics": compute_metrics(tournament.game, columns.measured[:, i]),
             }
         )
     return sorted(rows, key=lambda row: (-(row["rating"] if comparable.all() else row["win"]), row["player"]))
 
 
-def _compute_figures(total: Columns, drawn: Columns, i: int, boards: int) -> dict[str, float | None]:
+def _bound_figures(tournament: Tournament, n: int, name: str) -> dict[str, tuple[float, float] | None]:
+    """Return the least and the largest possible share of the wins and placement of a player on a board."""
+    copies = np.array([lineup.count(name) for (size, lineup), shards in tournament.shards.items() if size == n and shards])
+    copies = copies[copies > 0]
+    won_by_others, won = float(np.sum(copies == n)), float(len(copies))  # if all copies are the player's, it wins anyway
+    best, worst = np.sum(copies * (copies + 1) / 2), np.sum(copies * (2 * n - copies + 1) / 2)
+    seats = float(copies.sum())
+    return {"win": (won_by_others / seats, won / seats), "placement": (best / seats, worst / seats), "margin": None}
+
+
+def _compute_figures(columns: Columns, i: int, bounds: dict[str, tuple[float, float] | None]) -> dict[str, float | None]:
     """Return the share of the wins, placement and margin of player ``i``, each with its bounds."""
     figures: dict[str, float | None] = {}
-    sat = drawn.seats[:, i] > 0  # in an interrupted run, a resample may lack the player
-    for key, column in (("win", "shares"), ("placement", "places"), ("margin", "margins")):
-        mean = getattr(total, column)[0, i] / total.seats[0, i]
-        low, high = statistics.compute_bounds(getattr(drawn, column)[sat, i] / drawn.seats[sat, i])
-        if key == "win" and mean in (0.0, 1.0):  # the same on every board, and the bootstrap knows no others
-            unseen = statistics.bound_unseen_share(boards, (1 - statistics.LEVEL) / 2)
-            low, high = (mean, unseen) if mean == 0.0 else (mean - unseen, mean)
-        if boards == 1:
-            low, high = np.nan, np.nan
+    seats = columns.seats[:, i]
+    for key, sums in (("win", columns.shares[:, i]), ("placement", columns.places[:, i]), ("margin", columns.margins[:, i])):
+        mean = float(sums.sum() / seats.sum())
+        low, high = np.nan, np.nan
+        if len(sums) > 1:  # one board says nothing about others
+            values = mean + (sums - mean * seats) * len(seats) / seats.sum()  # seats differ after an interruption
+            limits = bounds[key]
+            if limits is not None:
+                limits = min(limits[0], float(values.min())), max(limits[1], float(values.max()))
+            estimate = statistics.estimate_mean(values, limits)
+            low, high = estimate.low, estimate.high
         figures |= {key: round_figure(mean), f"{key}_low": round_figure(low), f"{key}_high": round_figure(high)}
     return figures
 
 
-def compute_metrics(game: Game, total: Floats, drawn: Floats, several: bool) -> dict[str, dict[str, float | None]]:
+def compute_metrics(game: Game, measured: Floats) -> dict[str, dict[str, float | None]]:
     """Compute the game's metrics.
 
     Args:
         game: The game whose metrics they are.
-        total: The counts, float64 [C].
-        drawn: The resampled counts, float64 [resamples, C].
-        several: Whether there is more than one board, so that there are bounds.
+        measured: The counts of the boards, float64 [boards, C].
 
     Returns:
         ``value``, ``low`` and ``high`` of each metric; ``None`` where it is undefined.
     """
     measures = load_measures(game)
+    total = measured.sum(axis=0)
+    steps = 1e-6 * np.maximum(total, 1.0)
     figures = {}
     with np.errstate(divide="ignore", invalid="ignore"):
         for metric in measures.metrics:
-            value = metric.value(dict(zip(measures.names, total, strict=True)))
-            samples = metric.value(dict(zip(measures.names, drawn.T, strict=True)))
-            there = samples[np.isfinite(samples)] if several else samples[:0]
-            low, high = statistics.compute_bounds(there) if np.isfinite(value) and len(there) else (np.nan, np.nan)
+            compute = partial(_evaluate, metric, measures.names)
+            value = float(compute(total))
+            low, high = np.nan, np.nan
+            if np.isfinite(value) and len(measured) > 1:
+                slopes = (compute(total + np.diag(steps)) - value) / steps
+                influences = measured @ np.where(measured.any(axis=0), slopes, 0.0)
+                if np.isfinite(influences).all():
+                    low, high = (float(compute(weights @ measured)) for weights in statistics.weigh_boards(influences))
             figures[metric.name] = {"value": round_figure(value), "low": round_figure(low), "high": round_figure(high)}
     return figures
 
 
-def _rate(counts: Floats, drawn: Floats, comparable: NDArray[np.bool_], reference: int) -> tuple[Floats, Floats, Floats]:
-    """Return ratings with bootstrap bounds; NaN for players that are not comparable."""
-    elo, low, high = (np.full(len(counts), np.nan) for _ in range(3))
+def _evaluate(metric: Metric, names: Sequence[str], counts: Floats) -> Floats:
+    """Return the metric of counts, float64 [..., C]."""
+    return np.asarray(metric.value(dict(zip(names, np.moveaxis(counts, -1, 0), strict=True))), np.float64)
+
+
+def rate_boards(counts: Floats, comparable: NDArray[np.bool_], reference: int) -> tuple[Floats, Floats, Floats]:
+    """Return ratings with their bounds from the counts of the boards; NaN for players that are not comparable."""
+    players = counts.shape[1]
+    elo, low, high = (np.full(players, np.nan) for _ in range(3))
     where = np.flatnonzero(comparable)
     if len(where) < 2:
         return elo, low, high
     at = int(np.flatnonzero(where == reference)[0])
-    among = np.ix_(where, where)
-    elo[where] = statistics.rate_players(counts[among], at)
-    samples = np.array([statistics.rate_players(sample[among], at, elo[where]) for sample in drawn])
-    low[where], high[where] = statistics.compute_bounds(samples)
+    among = counts[:, where[:, None], where]
+    elo[where] = statistics.rate_players(among.sum(axis=0), at)
+    if len(counts) > 1:  # one board says nothing about others
+        influences = statistics.compute_rating_influences(among, elo[where], at)
+        low[reference] = high[reference] = 0.0
+        for i, player in enumerate(where.tolist()):
+            if player != reference:
+                bounds = [
+                    statistics.rate_players(np.tensordot(weights, among, axes=1), at, elo[where])[i]
+                    for weights in statistics.weigh_boards(influences[:, i])
+                ]
+                low[player], high[player] = bounds
     return elo, low, high
 
 
 def _sum_totals(tournament: Tournament, n: int, name: str) -> dict[str, Any]:
-    """Return the figures that are counted but not resampled."""
+    """Return the figures that have no bounds."""
     played = [
         (s, sorted(set(lineup)).index(name), lineup.count(name))
         for (size, lineup), shards in tournament.shards.items()

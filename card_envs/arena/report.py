@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from card_envs.console import make_grid
+from card_envs.engine.files import write_file
 
 Report = Mapping[str, Any]
 
@@ -85,8 +87,8 @@ def _describe_run(report: Report) -> Iterator[str]:
             yield f"player {player['player']}: {player.get('spec') or player['kind'] + ' SHA-256 ' + player['sha256']}"
     method = results["method"]
     yield (
-        f"ratings: {method['rating']}, alpha {method['alpha']}; intervals: {method['interval']},"
-        f" {method['resamples']:,} resamples; significance: {method['significance']}"
+        f"ratings: {method['rating']}, alpha {method['alpha']}; intervals: {method['interval']};"
+        f" significance: {method['significance']}"
     )
     yield f"machine: {machine['system']} {machine['processor']}, {machine['cores']} cores"
 
@@ -290,7 +292,9 @@ def save_picture(report: Report, file: Path) -> None:
     Raises:
         ValueError: Matplotlib does not write files with this suffix.
     """
-    draw_report(report).savefig(file)
+    picture = io.BytesIO()
+    draw_report(report).savefig(picture, format=file.suffix[1:])
+    write_file(file, picture.getvalue())
 
 
 def _escape_dollars(text: str) -> str:

@@ -17,13 +17,12 @@ from card_envs.arena import statistics
 from card_envs.arena.boards import list_pairings
 from card_envs.arena.league import make_league
 from card_envs.arena.shard import APPRAISED, FAULTS_TOLD, count_win_units
-from card_envs.arena.statistics import round_figure
+from card_envs.arena.statistics import FEW, round_figure
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue, unknown
 from card_envs.engine.matches import Matches
 from card_envs.engine.measures import load_measures
 
-FEW = 30  # boards
 SIGNIFICANT = 1 - statistics.LEVEL
 SCORE_BOUNDS = (-0.5, 0.5)
 
@@ -116,6 +115,7 @@ def make_cross_table(
             "low": round_figure(estimate.low),
             "high": round_figure(estimate.high),
             "floor": round_figure(estimate.floor),
+            "ceiling": round_figure(estimate.ceiling),
             "p": estimate.p,
             "boards": estimate.n,
             "variance_factor": round_figure(statistics.compute_variance_factor(scores, independent), 4),
@@ -220,10 +220,9 @@ def make_results(
         "method": {
             "rating": "Bradley-Terry by placement, choix.ilsr_pairwise_dense, Elo units",
             "alpha": statistics.ALPHA,
-            "interval": "95 %, bootstrap over boards (league), Student's t over boards (cross-table)",
+            "interval": "95 %, nonparametric tilting over boards, exact if their scores take few values",
             "level_boards": "if all boards have the same score, the bound of Clopper and Pearson for scores not seen",
             "sequential_test": f"SPRT, normal, from {statistics.MIN_BOARDS} boards; variance with two more at each bound",
-            "resamples": statistics.RESAMPLES,
             "significance": "Holm, 5 % over the cross-table of a table size",
             "edge": edge,
             "errors": statistics.ERROR,
@@ -264,7 +263,7 @@ def judge_gate(cross: list[dict[str, Any]], tables: list[int], player: str, base
     for entry in cross:
         if (entry["a"], entry["b"]) == (player, baseline):
             floors[str(entry["players"])] = entry["floor"]
-        elif (entry["b"], entry["a"]) == (player, baseline):  # as far below the mean of B as A's floor is below A's
-            floors[str(entry["players"])] = round_figure(entry["floor"] - 2 * entry["edge"])
+        elif (entry["b"], entry["a"]) == (player, baseline):
+            floors[str(entry["players"])] = round_figure(-entry["ceiling"])
     shown = len(floors) == len(tables) and all(floor > 0 for floor in floors.values())
     return {"player": player, "baseline": baseline, "floor": floors, "shown": shown}

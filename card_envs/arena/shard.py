@@ -8,9 +8,7 @@ their matches is played alone, with linear algebra on one thread.
 
 from __future__ import annotations
 
-import base64
 import math
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,63 +120,6 @@ class Shard:
         added: dict[str, Any] = {name: sum(getattr(s, name) for s in parts) for name in sums}
         told = [text for s in parts for text in s.told][:FAULTS_TOLD]
         return Shard(self.first, **joined, **added, told=told, actions={b: a for s in parts for b, a in s.actions.items()})
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON-able values; the integers of every board are packed as base64 of zlib of little-endian int64."""
-        packed = {name: _pack(getattr(self, name)) for name in PER_BOARD}
-        lists = {name: getattr(self, name).tolist() for name in PER_SHARD}
-        rest = {name: getattr(self, name) for name in ("first", "boards", "deals", "truncated", "told")}
-        return rest | lists | packed | ({"actions": {str(b): a for b, a in self.actions.items()}} if self.actions else {})
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any], different: int, counts: int) -> Shard:
-        """Read a shard that :meth:`to_json` has written.
-
-        Args:
-            data: The JSON-able values.
-            different: The number of different players.
-            counts: The number of counts of the game.
-
-        Raises:
-            ValueError: The data are not those of such a shard.
-        """
-        try:
-            boards = int(data["boards"])
-            shapes = {"pairs": (boards, different, different), "counts": (boards, different, counts)}
-            packed: dict[str, Any] = {name: _unpack(data[name], shapes.get(name, (boards, different))) for name in PER_BOARD}
-            lists: dict[str, Any] = {name: np.array(data[name], np.int64) for name in PER_SHARD}
-            if int(data["first"]) < 0:
-                raise ValueError("its first board is negative")
-            if any(len(array) != different for array in lists.values()):
-                raise ValueError("wrong number of players")
-            rest: dict[str, Any] = {name: int(data[name]) for name in ("first", "boards", "deals", "truncated")}
-            untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
-            actions = _read_actions(data.get("actions", {}), rest["first"], boards)
-            return cls(**rest, **packed, **lists, **untimed, told=list(map(str, data["told"])), actions=actions)
-        except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
-            raise ValueError(f"a damaged shard ({error})") from None
-
-
-def _read_actions(data: Any, first: int, boards: int) -> dict[int, list[list[int]]]:
-    """Return the actions of a sample; raise ``ValueError`` if they are not such actions."""
-    known = {str(board): board for board in SAMPLE if first <= board < first + boards}
-    if not isinstance(data, dict) or not data.keys() <= known.keys():
-        raise ValueError("its actions are not those of the sample")
-    for rotations in data.values():
-        if not isinstance(rotations, list) or not all(isinstance(actions, list) for actions in rotations):
-            raise ValueError("its actions are no lists for the rotations of a board")
-        if not all(type(action) is int and 0 <= action < 2**31 for actions in rotations for action in actions):
-            raise ValueError("its actions are no indices")
-    return {known[board]: rotations for board, rotations in data.items()}
-
-
-def _pack(array: NDArray[np.int64]) -> str:
-    return base64.b64encode(zlib.compress(array.astype("<i8").tobytes(), 6)).decode("ascii")
-
-
-def _unpack(text: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-    flat = np.frombuffer(zlib.decompress(base64.b64decode(text)), "<i8")
-    return flat.reshape(shape).astype(np.int64)
 
 
 def merge_shards(shards: Mapping[int, Shard]) -> dict[int, Shard]:

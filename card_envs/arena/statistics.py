@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.95  # of every interval
-RESAMPLES = 1000
+from card_envs.arena.tilting import Tilting
 
-ALPHA = 0.01  # choix's regularisation: keeps ratings finite if a player never wins in a resample, and hardly moves the others
+LEVEL = 0.95  # of every interval
+FEW = 30  # values or boards, with fewer of which intervals are rough
+
+ALPHA = 0.01  # choix's regularisation: keeps ratings finite if a player hardly ever wins, and hardly moves the others
 ELO = 400.0 / log(10.0)
 
 EDGE = 0.02
@@ -43,8 +44,8 @@ class Estimate:
 
     Attributes:
         mean: The mean of the values.
-        low, high: The two-sided 95 % interval (Student's t).
-        floor: The one-sided 95 % lower bound.
+        low, high: The two-sided 95 % interval.
+        floor, ceiling: The one-sided 95 % bounds, each without the other.
         p: The two-sided p-value of a true mean of 0.
         n: The number of values.
     """
@@ -53,6 +54,7 @@ class Estimate:
     low: float
     high: float
     floor: float
+    ceiling: float
     p: float
     n: int
 
@@ -71,7 +73,8 @@ def bound_unseen_share(n: int, error: float) -> float:
 def estimate_mean(values: Floats, bounds: tuple[float, float] | None = None) -> Estimate:
     """Estimate the mean of independent values, such as the scores of boards.
 
-    Equal values show no spread, from which Student's t would conclude that there is none. If the ``bounds`` of a value are
+    The interval is found by :mod:`~card_envs.arena.tilting`. Fewer than 30 values do not tell what their distribution is like,
+    so the interval then holds that of Student's t too. Equal values show no spread at all. If the ``bounds`` of a value are
     known, the interval then allows for values at these bounds that have not been seen; otherwise it has no width.
 
     Args:
@@ -85,16 +88,42 @@ def estimate_mean(values: Floats, bounds: tuple[float, float] | None = None) -> 
     if n < 2:
         raise ValueError(f"an interval needs at least 2 values, {n} given")
     mean, error = float(values.mean()), float(values.std(ddof=1)) / n**0.5
+    lowest, highest = bounds or (-np.inf, np.inf)
     least_p = min(1.0, 2.0 ** (1 - n))  # n equal values prove no more than n tosses of a coin that fall alike
     if error < 1e-12:
-        lowest, highest = bounds or (mean, mean)
+        below, above = (mean - lowest, highest - mean) if bounds else (0.0, 0.0)
         two_sided, one_sided = bound_unseen_share(n, (1 - LEVEL) / 2), bound_unseen_share(n, 1 - LEVEL)
-        low, high = mean - two_sided * (mean - lowest), mean + two_sided * (highest - mean)
-        return Estimate(mean, low, high, mean - one_sided * (mean - lowest), 1.0 if abs(mean) < 1e-12 else least_p, n)
-    half = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * error
-    floor = mean - float(stdtrit(n - 1, LEVEL)) * error
-    p = max(least_p, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
-    return Estimate(mean, mean - half, mean + half, floor, p, n)
+        limits = (mean - two_sided * below, mean + two_sided * above, mean - one_sided * below, mean + one_sided * above)
+        return Estimate(mean, *limits, 1.0 if abs(mean) < 1e-12 else least_p, n)
+    tilting = Tilting(values, bounds)
+    low, high = (tilting.tilt_mean(tilting.find_two_sided(sign, 1 - LEVEL)) for sign in (-1.0, 1.0))
+    floor, ceiling = (tilting.tilt_mean(tilting.find_one_sided(sign, 1 - LEVEL)) for sign in (-1.0, 1.0))
+    p = tilting.compute_p(0.0)
+    if n < FEW:
+        two_sided, one_sided = (float(stdtrit(n - 1, level)) * error for level in ((1 + LEVEL) / 2, LEVEL))
+        low, high = max(lowest, min(low, mean - two_sided)), min(highest, max(high, mean + two_sided))
+        floor, ceiling = max(lowest, min(floor, mean - one_sided)), min(highest, max(ceiling, mean + one_sided))
+        p = max(p, 2.0 * float(stdtr(n - 1, -abs(mean) / error)))
+    return Estimate(mean, low, high, floor, ceiling, max(p, least_p), n)
+
+
+def weigh_boards(influences: Floats) -> tuple[Floats, Floats]:
+    """Return how boards weigh at the lower and at the upper 95 % bound of a figure that is computed from all of them.
+
+    A figure such as a rating is no mean of boards. Its bounds are its values if the boards are weighed like this.
+
+    Args:
+        influences: float64 [n], by how much the figure grows with the weight of each board; the unit does not matter.
+
+    Returns:
+        Weights, float64 [n], with a sum of n.
+    """
+    if np.ptp(influences) < 1e-12 * max(1.0, float(np.abs(influences).max())):
+        return np.ones(len(influences)), np.ones(len(influences))
+    scaled = influences / np.abs(influences).max()
+    tilting = Tilting(scaled)
+    low, high = (tilting.weigh_sample(tilting.find_two_sided(sign, 1 - LEVEL), scaled) for sign in (-1.0, 1.0))
+    return low, high
 
 
 def adjust_by_holm(p: Sequence[float]) -> list[float]:
@@ -157,33 +186,29 @@ def rate_players(counts: Floats, reference: int, start: Floats | None = None) ->
     return elo
 
 
-def resample_sums(columns: Floats, seed: int, resamples: int = RESAMPLES) -> Floats:
-    """Bootstrap over boards: sum the rows of n boards drawn with replacement.
+def compute_rating_influences(counts: Floats, ratings: Floats, reference: int) -> Floats:
+    """Return by how much each rating grows with the weight of each board, to first order.
 
-    A row is drawn as a whole, so the figures of all line-ups on one board stay together. Sums of integers are exact.
+    This is the derivative of the maximum of the likelihood: the score of a board, times the inverse of the information.
 
     Args:
-        columns: The rows to be summed, float64 [boards, K].
-        seed: The seed of the draws.
-        resamples: How many times n boards are drawn.
+        counts: float64 [boards, players, players], how often i beat j.
+        ratings: float64 [players], the ratings of all boards together.
+        reference: The player whose rating is 0.
 
     Returns:
-        The sums, float64 [resamples, K].
+        float64 [boards, players].
     """
-    n = len(columns)
-    rng = np.random.default_rng(seed)
-    sums = np.empty((resamples, columns.shape[1]))
-    for first in range(0, resamples, 50):
-        part = range(first, min(first + 50, resamples))
-        weights = np.stack([np.bincount(rng.integers(0, n, n), minlength=n) for _ in part]).astype(np.float64)
-        sums[part.start : part.stop] = weights @ columns
-    return sums
-
-
-def compute_bounds(samples: Floats) -> tuple[Any, Any]:
-    """Return the lower and the upper bound of the middle 95 % of the samples in each column, or of one-dimensional samples."""
-    low, high = np.quantile(samples, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return low, high
+    beats = 1.0 / (1.0 + np.exp((ratings[None, :] - ratings[:, None]) / ELO))
+    surplus = counts * (1.0 - beats)
+    scores = surplus.sum(axis=2) - surplus.sum(axis=1)
+    total = counts.sum(axis=0)
+    information = -(total + total.T) * beats * beats.T
+    np.fill_diagonal(information, 0.0)
+    np.fill_diagonal(information, -information.sum(axis=1))
+    changes = scores @ np.linalg.pinv(information)
+    influences: Floats = changes - changes[:, [reference]]
+    return influences
 
 
 # ---- the sequential test

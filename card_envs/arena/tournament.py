@@ -36,6 +36,7 @@ class Tournament:
         roster: The players.
         tables: All options of each table, by number of players.
         seed: The seed of the boards, from :func:`~card_envs.arena.boards.derive_list_seed`.
+        recent: Shards that have been played and are not yet merged with the others, as in ``shards``.
         shards: What was played, by (number of players, line-up) and then by first board.
         sampled: Whether the actions on a sample of the boards are kept.
     """
@@ -45,6 +46,7 @@ class Tournament:
     seed: int
     shards: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
     sampled: bool = False
+    recent: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
 
     @property
     def game(self) -> Game:
@@ -64,14 +66,20 @@ class Tournament:
 
     def play(self, tasks: Iterable[Task], workers: Workers, progress: Progress) -> None:
         """Play these tasks. What was played before an interruption is kept."""
-        played: dict[tuple[int, Lineup], dict[int, Shard]] = {}
         try:
             for task, shard in workers.run(tasks):
-                played.setdefault((len(task.lineup), task.lineup), {})[task.first] = shard
+                self.recent.setdefault((len(task.lineup), task.lineup), {})[task.first] = shard
                 progress(task.matches)
         finally:
-            for key, shards in played.items():
-                self.shards[key] = merge_shards(self.shards.get(key, {}) | shards)
+            self.merge()
+
+    def merge(self) -> None:
+        """Move the recent shards to the others. If that was interrupted, it can be done again."""
+        for key, shards in self.recent.items():
+            known = self.shards.get(key, {})
+            new = {first: shard for first, shard in shards.items() if not any(s.first <= first < s.end for s in known.values())}
+            self.shards[key] = merge_shards(known | new)
+        self.recent = {}
 
     def select_shards(self, n: int, lineup: Lineup) -> list[Shard]:
         """Return the shards of a line-up in the order of their boards."""

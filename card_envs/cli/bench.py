@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as jsonlib
-import os
 import shlex
 import signal
 import sys
@@ -32,8 +31,8 @@ from card_envs.arena.workers import RayCluster, Threads
 from card_envs.cli.arguments import OptionWords, parse_numbers
 from card_envs.cli.contest import commit_seed, verify_contest
 from card_envs.console import read_json, table_console
+from card_envs.engine.files import check_writable, is_replaceable, write_file
 from card_envs.engine.game import Game
-from card_envs.players.network import write_atomically
 
 LOCAL = "local"
 FORMATS = (".png", ".svg", ".pdf")
@@ -115,7 +114,7 @@ def bench(
     """Find out which players are better.
 
     Every line-up plays the same boards, each in all seat rotations. The report has ratings and a cross-table with intervals.
-    After Ctrl-C it covers what has been played by then.
+    After Ctrl-C or TERM it covers what has been played by then. With --json it is also saved every half minute.
     """
     if commit is not None or verify is not None:
         option_name = "--commit" if commit is not None else "--verify"
@@ -177,15 +176,23 @@ def play_and_report(
     check_files(json, markdown, plot)  # it is better to fail before the run than after it
     failures: list[str] = []
     total = None if benchmark.until_sure else sum(task.matches for task in benchmark.list_tasks())
+    command = "card-envs " + shlex.join(sys.argv[1:])
+
+    def save() -> None:
+        failed = try_to_write(write_json, benchmark.make_report(command, finished=False), json)
+        if failed:
+            print(f"card-envs: {failed[0]}; playing on", file=sys.stderr)
+
+    saving = json is not None and is_replaceable(json)
     with accept_one_interrupt():
         with open_workers(benchmark.tournament.roster, threads, ray) as workers, show_progress(total) as progress:
             try:
-                benchmark.play(workers, progress)
+                benchmark.play(workers, progress, save if saving else None)
             except Exception as error:
                 failures.append(f"the run broke off ({type(error).__name__}: {error}); the report covers what had been played")
         if benchmark.interrupted:
             print("writing the report …", file=sys.stderr)
-        report = benchmark.make_report("card-envs " + shlex.join(sys.argv[1:]))
+        report = benchmark.make_report(command)
         failures += try_to_write(write_json, report, json)
         print_report(report, table_console())
         failures += try_to_write(write_markdown, report, markdown)
@@ -219,25 +226,19 @@ def check_files(json: Path | None, markdown: Path | None, plot: Path | None) -> 
         raise ValueError(f"plot: {plot} ends in {plot.suffix or 'nothing'!r}; allowed are {', '.join(FORMATS)}")
     files = [file for file in (json, markdown, plot) if file is not None]
     for file in files:
-        folder = file.resolve().parent
-        if not folder.is_dir():
-            raise ValueError(f"{file} cannot be written: {folder} is not a folder")
-        if file.is_dir():
-            raise ValueError(f"{file} cannot be written: it is a folder")
-        if not os.access(folder, os.W_OK):
-            raise ValueError(f"{file} cannot be written: {folder} is read-only")
+        check_writable(file)
     if len({file.resolve() for file in files}) < len(files):
         raise ValueError("json, markdown and plot must be different files")
 
 
 def write_json(report: dict[str, Any], file: Path) -> None:
     """Write the report as JSON."""
-    write_atomically(file, (jsonlib.dumps(report) + "\n").encode())
+    write_file(file, (jsonlib.dumps(report) + "\n").encode())
 
 
 def write_markdown(report: dict[str, Any], file: Path) -> None:
     """Write the report as Markdown."""
-    write_atomically(file, format_markdown(report).encode())
+    write_file(file, format_markdown(report).encode())
 
 
 def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str, Any], file: Path | None) -> list[str]:
@@ -253,20 +254,24 @@ def try_to_write(write: Callable[[dict[str, Any], Path], None], report: dict[str
 
 @contextmanager
 def accept_one_interrupt() -> Iterator[None]:
-    """Ignore a second Ctrl-C, which would otherwise lose the report of what has been played."""
+    """Let TERM count as Ctrl-C, and ignore a second one, which would otherwise lose the report of what has been played."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def once(number: int, frame: object) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        for interrupt in before:
+            signal.signal(interrupt, signal.SIG_IGN)
         raise KeyboardInterrupt
 
-    before = signal.signal(signal.SIGINT, once)
+    before = {interrupt: signal.getsignal(interrupt) for interrupt in (signal.SIGINT, signal.SIGTERM)}
     try:
+        for interrupt in before:
+            signal.signal(interrupt, once)
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        for interrupt, handler in before.items():
+            signal.signal(interrupt, handler)
 
 
 class OptionalAddress(TyperCommand):

@@ -10,10 +10,10 @@ import typer
 
 import card_envs
 from card_envs.cli.arguments import GameName, OptionWords, Players, print_deal
+from card_envs.engine.files import write_file
 from card_envs.engine.table import Table
 from card_envs.players import Player, resolve, split_specs
 from card_envs.players.human import Human, Quit
-from card_envs.players.network import write_atomically
 from card_envs.players.runner import Runner
 
 HUMAN = "human"
@@ -99,6 +99,6 @@ def play_match(table: Table, players: list[Player], names: list[str]) -> None:
 def save_record(file: Path, table: Table) -> None:
     """Write the record of the match so far; ``ValueError`` if the file cannot be written."""
     try:
-        write_atomically(file, json.dumps(table.record()).encode())
+        write_file(file, json.dumps(table.record()).encode())
     except OSError as error:  # the error itself names a temporary file
         raise ValueError(f"save: {file} cannot be written ({error.strerror})") from None

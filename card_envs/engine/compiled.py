@@ -14,7 +14,6 @@ from __future__ import annotations
 import sys
 import threading
 import types
-import warnings
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
@@ -24,12 +23,13 @@ import numba
 import numpy as np
 from numba.core import event
 
+from card_envs.engine.code_cache import compile_cached
 from card_envs.engine.game import Game
 from card_envs.engine.loops import Arrays, Loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
-NAMING = 3  # the version of the naming scheme; raising it invalidates everything compiled before
+NAMING = 4  # the version of the naming scheme; raising it invalidates everything compiled before
 OPT_LEVEL = 2  # compiles faster than numba's default of 3, and these rules even run faster
 
 
@@ -95,24 +95,17 @@ def _walk(roots: tuple[Any, ...]) -> tuple[list[types.FunctionType], str]:
 class _Announcer(event.Listener):
     """Tells the user once that a loop is being compiled, since a cold start takes seconds."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, cached: bool) -> None:
         self.what = what
+        self.remark = " (once; the result is cached)" if cached else ""
 
     def on_start(self, event: event.Event) -> None:
         if self.what:
-            print(f"card_envs: compiling {self.what} (once; the result is cached) …", file=sys.stderr, flush=True)
+            print(f"card_envs: compiling {self.what}{self.remark} …", file=sys.stderr, flush=True)
             self.what = ""
 
     def on_end(self, event: event.Event) -> None:
         pass
-
-
-def _jit(function: Callable[..., Any]) -> Any:
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError as error:  # there is nowhere to write a cache, as in a read-only container
-        warnings.warn(f"card_envs cannot cache its compiled code ({error}); every process compiles it anew", stacklevel=4)
-        return numba.njit(nogil=True)(function)
 
 
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
@@ -120,7 +113,7 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
     function = loop.function
     tell_apart(loop.rules)
     function.__qualname__ = f"{game.name}.{loop.name}.{hash_code((function, *loop.rules))}"
-    dispatcher = _jit(function)
+    dispatcher, cached = compile_cached(function)
 
     lock = threading.Lock()
     ready = False
@@ -133,7 +126,7 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
             level = config.OPT
             config.OPT = type(level)(OPT_LEVEL)
             try:
-                with event.install_listener("numba:compile", _Announcer(f"{game.name}.{loop.name}")):
+                with event.install_listener("numba:compile", _Announcer(f"{game.name}.{loop.name}", cached)):
                     result = dispatcher(*arguments)
             finally:
                 config.OPT = level

@@ -6,8 +6,6 @@ Loading reads nothing but arrays and JSON, and never runs code from the file.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from stat import S_ISREG
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.engine.random import stream, unit
@@ -122,22 +121,7 @@ def save_network(path: str | Path, network: Network) -> None:
         tensors[f"{number}.weight"] = np.ascontiguousarray(weight, np.float32)
         tensors[f"{number}.bias"] = np.ascontiguousarray(bias, np.float32)
     metadata = {key: json.dumps(value) for key, value in network.metadata.items()}
-    write_atomically(Path(path), save(tensors, metadata))
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file atomically, through a temporary file beside it. A symbolic link is followed, not replaced."""
-    path = path.resolve()
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            os.chmod(file.name, 0o644)  # temporary files are readable only by their owner
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-            os.replace(file.name, path)
-        except BaseException:
-            os.unlink(file.name)
-            raise
+    write_file(Path(path), save(tensors, metadata))
 
 
 def load_player(path: str | Path, *, deterministic: bool = True) -> Network:

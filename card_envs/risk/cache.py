@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_cache_dir
 
-from card_envs.players.network import write_atomically
+from card_envs.engine.files import write_file
 
 VERSION = 2  # of the solver: raise it when its results or the names of their arrays change
 
@@ -42,6 +42,6 @@ def save(path: Path, **arrays: NDArray[np.float64]) -> None:
     np.savez_compressed(data, **arrays)  # type: ignore[arg-type]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, data.getvalue())
+        write_file(path, data.getvalue())
     except OSError:
         pass  # the home is read-only, so the result is computed again next time

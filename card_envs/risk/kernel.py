@@ -17,9 +17,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from card_envs.engine.code_cache import compile_cached
 from card_envs.engine.compiled import hash_code
 from card_envs.games.flip7.lines import (
     BONUS_POINTS,
@@ -67,10 +67,7 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
     function's name makes sure that it is compiled anew.
     """
     function.__qualname__ += f".{hash_code((function,))}"
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # a read-only container without a home
-        return njit(nogil=True)(function)
+    return compile_cached(function)[0]
 
 
 @register_jitable

@@ -64,7 +64,7 @@ class RealRound:
     Attributes:
         player, others: The player, and the player in each of the other seats.
         players: The number of seats at the table.
-        mean: The points of the round, with a 95 % interval by Student's t.
+        mean: The points of the round, with a 95 % interval.
         adjusted: The same, with the luck of the cards drawn on the player's turns taken out; ``None`` if that was not asked
             for.
         factor: The variance of the raw points divided by that of the adjusted ones; ``None`` likewise.

@@ -49,9 +49,8 @@ def show_table(
 ) -> None:
     """Compare strategies in the exact solo round and at the real table.
 
-    With --real N they also play the first round at a real table, actions and modifiers included. The 95 % intervals are
-    Student's t for the mean and Wilson's for rates; `real_adjusted` has the luck of the player's draws taken out, which divides
-    the variance by `factor`.
+    With --real N they also play the first round at a real table, actions and modifiers included. The 95 % intervals of rates
+    are Wilson's; `real_adjusted` has the luck of the player's draws taken out, which divides the variance by `factor`.
     """
     start = load_model(model).start
     strategies = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv as csvlib
+import io
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from rich.progress import Progress
 
 from card_envs.arena import Estimate
 from card_envs.console import make_grid, print_json, table_console
+from card_envs.engine.files import write_file
 from card_envs.risk.model import CAVEAT
 from card_envs.risk.simulate import Rate, play_real_round
 
@@ -61,7 +63,9 @@ def draw_picture(plot: bool, out: Path | None, name: str, make: Callable[[], Any
     """If a picture is asked for, write the one that ``make`` returns to ``out``, or to ``risk-<name>.png``."""
     if plot or out is not None:
         file = out or Path(f"risk-{name}.png")
-        make().savefig(file, dpi=150)
+        picture = io.BytesIO()
+        make().savefig(picture, dpi=150, format=file.suffix[1:] or None)
+        write_file(file, picture.getvalue())
         print(f"picture: {file}", file=sys.stderr)
 
 
