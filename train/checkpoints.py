@@ -143,7 +143,7 @@ def _restore(model: MaskablePPO, state: dict[str, Any]) -> None:
     model.num_timesteps = state["num_timesteps"]
     model._n_updates = state["n_updates"]
     held = state["environment"]
-    env.learner.restore([part.numpy().tobytes() for part in held["learner"]])
+    env.restore([part.numpy().tobytes() for part in held["learner"]])
     _check_matches(env.learner)
     model._last_obs = _read_array(held["observation"], env.learner.observation())
     model._last_episode_starts = _read_array(held["starts"], np.zeros(env.num_envs, np.bool_))

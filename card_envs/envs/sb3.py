@@ -73,6 +73,11 @@ class CardVecEnv(VecEnv):
         self.reset_infos = self._infos(outcome)
         return self.learner.observation()
 
+    def restore(self, data: Sequence[bytes]) -> None:
+        """Go on from what ``learner.save()`` returned for an environment that was made with the same arguments."""
+        self.learner.restore(data)
+        self._begun = True
+
     def step_async(self, actions: ArrayLike) -> None:
         self._actions = np.array(actions)
 
