@@ -103,8 +103,7 @@ def pack_shard(shard: Shard) -> dict[str, Any]:
     }
     lists = {name: getattr(shard, name).tolist() for name in PER_SHARD}
     rest = {name: getattr(shard, name) for name in ("first", "boards", "deals", "truncated", "told")}
-    actions = {str(board): rotations for board, rotations in shard.actions.items()}
-    return rest | lists | packed | ({"actions": actions} if actions else {})
+    return rest | lists | packed | ({"actions": {str(b): a for b, a in shard.actions.items()}} if shard.actions else {})
 
 
 def unpack_shard(data: Any, lineup: Lineup, counts: int, most: int) -> Shard:
@@ -140,7 +139,7 @@ def unpack_shard(data: Any, lineup: Lineup, counts: int, most: int) -> Shard:
         _check_boards(arrays, lineup)
         _check_sums(arrays, lineup, boards)
         told = _read_faults(data, int(arrays["faults"].sum()))
-        actions = _read_actions(data.get("actions", {}), numbers["first"], boards)
+        actions = _read_actions(data.get("actions", {}), numbers["first"], boards, n)
     except ValueError as error:
         raise ValueError(f"a damaged shard: {error}") from None
     untimed: dict[str, Any] = {"seconds": np.zeros(different), "timed": np.zeros(different, np.int64)}
@@ -238,17 +237,17 @@ def _read_faults(data: Mapping[str, Any], faults: int) -> list[str]:
     return told
 
 
-def _read_actions(data: Any, first: int, boards: int) -> dict[int, list[list[int]]]:
-    """Return the actions on the boards of the sample, by board and rotation."""
+def _read_actions(data: Any, first: int, boards: int, rotations: int) -> dict[int, list[list[int]]]:
+    """Return the actions of a sample of the boards, for each rotation."""
     known = {str(board): board for board in SAMPLE if first <= board < first + boards}
     if not isinstance(data, dict) or not data.keys() <= known.keys():
         raise ValueError("its actions are not those of the sample")
-    for rotations in data.values():
-        if not isinstance(rotations, list) or not all(isinstance(actions, list) for actions in rotations):
+    for lists in data.values():
+        if not isinstance(lists, list) or len(lists) != rotations or not all(isinstance(actions, list) for actions in lists):
             raise ValueError("its actions are no lists for the rotations of a board")
-        if not all(type(action) is int and 0 <= action < 2**31 for actions in rotations for action in actions):
+        if not all(type(action) is int and 0 <= action < MOST_PER_MATCH for actions in lists for action in actions):
             raise ValueError("its actions are no indices")
-    return {known[board]: rotations for board, rotations in data.items()}
+    return {known[board]: lists for board, lists in data.items()}
 
 
 def _shorten(value: Any) -> str:
