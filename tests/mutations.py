@@ -29,7 +29,8 @@ def draw_states(name: str, rng: random.Random, number: int) -> list[tuple[Option
         for _ in range(rng.choice([0, 3, 20, 60, 200, 600])):
             if table.is_over:
                 break
-            if len(states) < number and rng.random() < 0.05:
+            nested = name == "flip7" and table.matches.states["depth"][0] > 2  # an action within another one: rare
+            if len(states) < number and rng.random() < (0.6 if nested else 0.05):
                 states.append((dict(table.options), table.matches.states.copy()))
             legal = table.legal_actions()
             table.play(choice(table) if good else busy(legal, rng) if rng.random() < eager else rng.choice(legal))

@@ -210,19 +210,17 @@ def test_who_does_not_play_the_same_again_is_named(network: str) -> None:
 def test_every_playing_is_a_match_of_its_own() -> None:
     """What a player remembers belongs to a match: all rotations and line-ups of a board have different numbers."""
 
-    class Noting(First):
-        def __init__(self) -> None:
-            self.seen: dict[int, set[tuple[int, int]]] = {}
+    seen: dict[int, set[tuple[int, int]]] = {}  # by all copies
 
+    class Noting(First):
         def act(self, decisions: Decisions) -> NDArray[Any]:
             for match, seat in zip(decisions.match.tolist(), decisions.seat.tolist(), strict=True):
-                self.seen.setdefault(match, set()).add((match, seat))
+                seen.setdefault(match, set()).add((match, seat))
             return super().act(decisions)
 
-    player = Noting()
-    run_benchmark("flip7", {"me": player, "random": "random"}, tables=[3], matches=30, **SHORT)
-    assert len(player.seen) == 2 * 30, "two line-ups of ten boards in three rotations"
-    assert sorted({len(seats) for seats in player.seen.values()}) == [1, 2], "one among the others, and two"
+    run_benchmark("flip7", {"me": Noting(), "random": "random"}, tables=[3], matches=30, **SHORT)
+    assert len(seen) == 2 * 30, "two line-ups of ten boards in three rotations"
+    assert sorted({len(seats) for seats in seen.values()}) == [1, 2], "one among the others, and two"
 
 
 # ---- failures

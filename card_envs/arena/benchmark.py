@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from card_envs.arena import statistics
-from card_envs.arena.boards import Lineup, derive_list_seed, list_lineups
+from card_envs.arena.boards import MOST_BOARDS, Lineup, derive_list_seed, list_lineups
 from card_envs.arena.results import hash_json, identify_player, make_results, parse_gate
 from card_envs.arena.roster import Roster
 from card_envs.arena.shard import Shard, Task
@@ -36,7 +36,6 @@ from card_envs.games import load_game
 
 SCHEMA = "card_envs.benchmark/2"
 MATCHES = 2_000  # of each line-up
-MOST_BOARDS = 100_000  # of a sequential test, or of a report to be continued if no more are asked for
 MOST_MATCHES = 10**9  # of each line-up: the parts of more could not even be listed
 SAVE_EVERY = 30.0  # seconds
 LIBRARIES = ("card-envs", "numpy", "scipy", "numba", "choix")

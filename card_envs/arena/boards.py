@@ -21,6 +21,7 @@ from card_envs.engine.keys import NO_SALT, PLACES, SEED_BITS, derive, derive_roo
 
 BOARD_LISTS = ("train", "tune", "report")
 LIST_SIZE = 1 << 40  # seeds reserved for each list; a larger seed of a list is hashed together with the name of the list
+MOST_BOARDS = 100_000  # of a line-up, in a sequential test or in a report that is read, unless more are asked for
 FREE_FOR_ALLS = 20  # the least number of free-for-alls; there are more where everybody could not sit down equally often
 
 Lineup = tuple[str, ...]  # a player's name for each place; each board assigns the places to seats anew

@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.arena.boards import Lineup, derive_list_seed
+from card_envs.arena.boards import MOST_BOARDS, Lineup, derive_list_seed
 from card_envs.arena.playing import limit_blas, play_shard
 from card_envs.arena.results import hash_boards, hash_json, make_tables
 from card_envs.arena.roster import Roster
 from card_envs.arena.shard import PER_BOARD, SAMPLE, Task
-from card_envs.arena.storage import unpack_shards
+from card_envs.arena.storage import read_boards, unpack_shards
 from card_envs.arena.tournament import Tournament
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.keys import SEED_BITS
@@ -124,10 +124,13 @@ def verify_report(report: Mapping[str, Any], sealed: Sealed) -> Verification:
 
 
 def _verify(report: Mapping[str, Any], sealed: Sealed) -> Verification:
-    results, boards = report["results"], report["boards"]
-    for name, part in (("results", results), ("boards", boards)):
-        if hash_json(part) != report[f"{name}_sha256"]:
-            raise ValueError(f"the {name} of the report are damaged, their SHA-256 does not match")
+    try:
+        stored = read_boards(report)
+    except ValueError as error:
+        raise ValueError(f"the report is damaged: {error}") from None
+    results, boards = report["results"], stored.identity
+    if hash_json(results) != report["results_sha256"]:
+        raise ValueError("the results of the report are damaged, their SHA-256 does not match")
     for part in (results["boards"], boards):
         if part.get("sealed") != sealed.sha256:
             raise ValueError(f"the report was made with the sealed seed {part.get('sealed')}, this one is {sealed.sha256}")
@@ -138,19 +141,20 @@ def _verify(report: Mapping[str, Any], sealed: Sealed) -> Verification:
         raise ValueError(f"the report is about {results['game']!r}, which this version does not play")
     tables = {int(n): game.resolve({**results["options"], "players": int(n)}) for n in results["tables"]}
     seed = derive_list_seed(boards["board_list"], sealed.seed)
+    tournament = Tournament(Roster({p["player"]: p["player"] for p in results["players"]}, game), tables, seed)
+    counts = len(load_measures(game).names)
+    for n, lineup, packed in stored.shards:
+        if n in tables and set(lineup) <= set(tournament.roster):
+            tournament.shards[n, lineup] = unpack_shards(packed, lineup, counts, MOST_BOARDS)
     dealt = 0
     for n, options in tables.items():
         stated = results["boards"]["by_players"][str(n)]
+        ends = [shard.end for (size, _), by in tournament.shards.items() if size == n for shard in by.values()]
+        if stated["boards"] != max(ends, default=0):
+            raise ValueError(f"the report states {stated['boards']} boards for {n} players, but holds {max(ends, default=0)}")
         if hash_boards(game, options, seed, int(stated["boards"])) != stated["sha256"]:
             raise ValueError(f"the decks for {n} players are not those of the sealed seed")
         dealt += int(stated["boards"])
-    tournament = Tournament(Roster({p["player"]: p["player"] for p in results["players"]}, game), tables, seed)
-    counts = len(load_measures(game).names)
-    for entry in boards["shards"]:
-        lineup = tuple(map(str, entry["lineup"]))
-        if len(lineup) in tables and set(lineup) <= set(tournament.roster):
-            most = int(results["boards"]["by_players"][str(len(lineup))]["boards"])
-            tournament.shards[len(lineup), lineup] = unpack_shards(entry["shards"], lineup, counts, most)
     replayed = sum(_replay(tournament, n, lineup) for n, lineup in sorted(tournament.shards))
     _compare_figures(tournament, results)
     return Verification(dealt, replayed)

@@ -45,8 +45,8 @@ class Tournament:
     tables: Mapping[int, Mapping[str, Any]]
     seed: int
     shards: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
-    recent: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
     sampled: bool = False
+    recent: dict[tuple[int, Lineup], dict[int, Shard]] = field(default_factory=dict)
 
     @property
     def game(self) -> Game:

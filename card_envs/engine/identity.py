@@ -16,6 +16,7 @@ from card_envs.engine.checks import LARGEST, check_integers
 from card_envs.engine.keys import SEED_BITS
 from card_envs.engine.loops import MATCH, SEED, UNSEEDED
 from card_envs.engine.matches import Matches
+from card_envs.engine.messages import shorten
 
 Seed = int | Sequence[int] | None
 Seeds = int | ArrayLike | list[int | None] | None  # of many matches
@@ -30,22 +31,14 @@ def check_seed(seed: object) -> int:
     """Return a seed as an int, or raise a ``ValueError`` that says what is allowed."""
     if isinstance(seed, int | np.integer) and _is_integer(seed) and 0 <= seed < 2**SEED_BITS:
         return int(seed)
-    raise ValueError(f"seed = {_shorten(seed)}: allowed is an integer from 0 to 2**{SEED_BITS} - 1")
+    raise ValueError(f"seed = {shorten(seed)}: allowed is an integer from 0 to 2**{SEED_BITS} - 1")
 
 
 def check_counter(name: str, value: object) -> int:
     """Return the row or the match of an identity as an int, or raise a ``ValueError`` that says what is allowed."""
     if isinstance(value, int | np.integer) and _is_integer(value) and 0 <= value <= LARGEST:
         return int(value)
-    raise ValueError(f"{name} of an identity = {_shorten(value)}: allowed is an integer from 0 to 2**63 - 1")
-
-
-def _shorten(value: object) -> str:
-    """Return ``repr(value)`` in a line; Python refuses to write very large integers."""
-    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 2 * SEED_BITS:
-        return f"an integer of {value.bit_length()} bits"
-    text = repr(value)
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    raise ValueError(f"{name} of an identity = {shorten(value)}: allowed is an integer from 0 to 2**63 - 1")
 
 
 def draw_seed() -> int:
@@ -67,7 +60,7 @@ def parse_identity(seed: Seed) -> Identity:
         return draw_seed(), 0, 0
     if isinstance(seed, Sequence) and not isinstance(seed, str):
         if len(seed) != 3:
-            raise ValueError(f"seed = {_shorten(seed)}: an identity is (seed, row, match)")
+            raise ValueError(f"seed = {shorten(seed)}: an identity is (seed, row, match)")
         return check_seed(seed[0]), check_counter("row", seed[1]), check_counter("match", seed[2])
     return check_seed(seed), 0, 0
 

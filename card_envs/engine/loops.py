@@ -13,7 +13,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.game import Game, Policy
-from card_envs.engine.keys import DECK, NO_SALT, POLICIES, derive
+from card_envs.engine.keys import DECK, NO_SALT, POLICIES, REDEALS, derive
 from card_envs.engine.random import count_legal, nth_legal, stream
 
 RESET = -1  # in place of an action: deal the match of the row anew
@@ -187,15 +187,15 @@ def make_derive_loop(game: Game) -> Loop:
 
 
 def make_redeal_loop(game: Game) -> Loop:
-    """Make the loop that resamples what ``seats[n]`` cannot know in ``rows[n]``, with ``keys[n]``."""
+    """Make the loop that resamples what ``seats[n]`` cannot know in ``rows[n]``, from n and a root key."""
     redeal = game.redeal
 
-    def resample(m, rows, seats, keys):
+    def resample(m, rows, seats, low, high):
         for n in range(len(rows)):
-            redeal(m.states[rows[n]], seats[n], keys[n])
+            redeal(m.states[rows[n]], seats[n], derive(low, high, REDEALS, n, 0, 0, NO_SALT))
         return 0
 
-    return Loop("redeal", resample, (redeal,))
+    return Loop("redeal", resample, (redeal, derive))
 
 
 def make_count_loop(game: Game) -> Loop:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from card_envs.engine import loops
 from card_envs.engine.compiled import load_loop, unwrap
 from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.keys import NO_SALT, REDEALS, SEED_WORDS, derive, derive_roots, join_seed, split_seeds
+from card_envs.engine.keys import SEED_WORDS, derive_roots, join_seed, split_seeds
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
 from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
@@ -350,9 +350,7 @@ class Matches:
     def redeal(self, seats: NDArray[np.int64], seed: int) -> None:
         """Resample what the given seat of each row cannot know, including future shuffles: row i from ``seed`` and i."""
         low, high = derive_roots([seed])[0]
-        with np.errstate(over="ignore"):
-            keys = derive(low, high, REDEALS, self.rows.astype(np.uint64), 0, 0, NO_SALT)
-        self._load_loop(loops.make_redeal_loop)(self.arrays, self.rows, seats, keys)
+        self._load_loop(loops.make_redeal_loop)(self.arrays, self.rows, seats, low, high)
         self.later_orders = {}
         self.refresh()
 
