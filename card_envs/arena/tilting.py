@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, stdtrit
 
 UNSEEN = 0.01  # the weight, in boards, of a bound that no board has reached: it matters where few boards differ from the rest
 LATTICE = 256  # consecutive sums whose exact probabilities are computed
@@ -138,7 +138,8 @@ class Tilting:
 
     def _find_smooth(self, sign: float, error: float) -> float:
         """Return the tilt at which a mean of so many values that it is as good as continuous has a tail of ``error``."""
-        quantile = -float(ndtri(error))
+        # for normal values of unknown variance this gives Student's t, because the root of their likelihood ratio is this
+        quantile = (self._n * log(1 + float(stdtrit(self._n - 1, error)) ** 2 / (self._n - 1))) ** 0.5
         return self._search(lambda theta: quantile - abs(float(self._compute_roots(np.array([theta]))[0])), sign)
 
     def _search(self, rest: Callable[[float], float], sign: float) -> float:
