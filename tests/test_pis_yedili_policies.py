@@ -26,7 +26,9 @@ def position(
     suit: str = "",
     sevens: int = 0,
 ) -> Table:
-    """Seat 0 is to move with this hand on this top card; ``others`` are the sizes of seats 1, 2, …; ``gone`` lie in the pile.
+    """Seat 0 is to move with this hand on this top card; in the lead there is none.
+
+    ``others`` are the sizes of seats 1, 2, …; ``gone`` lie in the pile.
 
     Of the other cards the lowest of all suits alike are in the pile too, as many as leave so large a stock.
     """
@@ -34,7 +36,7 @@ def position(
     mine, pile, last = cards(hand), cards(gone), cards(top)
     free = sorted({*range(52)} - {*mine, *pile, *last}, key=lambda card: (card % 13, card))
     hidden = sum(others) + stock
-    pile += free[: len(free) - hidden] + last
+    pile = sorted(pile + free[: len(free) - hidden], key=lambda card: card >= 13) + last  # the first card was a club (P3)
     free = free[len(free) - hidden :]
     state = table.matches.states[0]
     hands, start = [mine], 0
@@ -44,8 +46,8 @@ def position(
     for seat, held in enumerate(hands):
         state["hands"][seat] = sum(1 << card for card in held)
     state["pile"][: len(pile)] = pile
-    state["pile_size"], state["top"], state["seen"] = len(pile), pile[-1], sum(1 << card for card in pile)
-    state["suit"] = -1 if phase == "suit" else SUITS.index(suit or top[1])
+    state["pile_size"], state["top"], state["seen"] = len(pile), pile[-1] if pile else -1, sum(1 << card for card in pile)
+    state["suit"] = -1 if phase in ("suit", "lead") else SUITS.index(suit or top[1])
     state["phase"], state["sevens"], state["lap"], state["to_move"] = PIS.phases.index(phase), sevens, phase == "lead", 0
     state["drawn"] = 52 - stock
     state["deck"] = [*range(52 - stock), *free[start:]]
@@ -145,7 +147,7 @@ def test_best_answers_a_seven() -> None:
 
 def test_best_leads_neither_jack_nor_seven() -> None:
     """Their effect would be lost."""
-    assert choice(position("Jc 7c 4c 3s 6s 9s Ks", "2c", 7, 7, 7, stock=23, phase="lead")) == "play 4c"
+    assert choice(position("Jc 7c 4c 3s 6s 9s Ks", "", 7, 7, 7, stock=24, phase="lead")) == "play 4c"
 
 
 def test_best_gives_the_last_card_of_another_little_to_fit() -> None:

@@ -62,7 +62,7 @@ def test_bad_rollouts_change_nothing(seed: int) -> None:
     batch = card_envs.batch("flip7", 3, seed=seed)
     before, actions = batch.matches.states.tobytes(), batch.sample()
     with pytest.raises(IllegalAction, match="illegal action in row 1"):
-        batch.rollout([0, batch.num_actions, 0])
+        batch.rollout([actions[0], batch.num_actions, actions[2]])
     with pytest.raises(ValueError, match="unknown until 'round'"):
         batch.rollout(actions, until="round")
     with pytest.raises(ValueError, match="unknown policy of flip7 'evv' – did you mean 'ev'"):

@@ -166,7 +166,7 @@ def change_decks(report: Report) -> None:
         (drop_board, "board 1 of .*does not hold its actions"),
         (drop_sample, "board 0 of .*does not hold its actions"),
         (change_figure, "the league table for 2 players does not follow from the boards"),
-        (swap_boards, "shares holds what cannot have happened"),
+        (swap_boards, "do not lead to the recorded results"),
         (change_decks, "the decks for 2 players are not those of the sealed seed"),
     ],
 )

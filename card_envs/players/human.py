@@ -26,13 +26,14 @@ class Human:
     ``act`` raises :class:`Quit` when the answer is ``quit``.
 
     Args:
-        ask: Takes a prompt and returns a line, or raises ``EOFError`` if there are no more.
-        tell: Takes a text and shows it.
+        ask: Takes a prompt and returns a line, or raises ``EOFError`` if there are no more; by default ``input``.
+        tell: Takes a text and shows it; by default ``print``.
     """
 
-    def __init__(self, ask: Callable[[str], str] = input, tell: Callable[[str], None] = print) -> None:
-        self.ask = ask
-        self.tell = tell
+    def __init__(self, ask: Callable[[str], str] | None = None, tell: Callable[[str], None] | None = None) -> None:
+        # looked up now: libraries such as Ray replace `print`, and the function that was replaced could not be pickled
+        self.ask = input if ask is None else ask
+        self.tell = print if tell is None else tell
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         # the hidden cards of these tables are dealt anew, so that the true ones cannot be shown even by mistake
