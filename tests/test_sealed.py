@@ -124,7 +124,8 @@ def sample_of(report: Report) -> dict[str, list[list[int]]]:
 
 def change_action(report: Report) -> None:
     actions = sample_of(report)["0"][0]
-    actions[0] = 1 - actions[0]
+    turn = next(n for n, action in enumerate(actions) if action in (0, 1))  # the first choice between drawing and staying
+    actions[turn] = 1 - actions[turn]
 
 
 def drop_action(report: Report) -> None:
