@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from card_envs.arena.boards import Lineup
 from card_envs.arena.results import hash_json
 from card_envs.arena.shard import FAULTS_TOLD, PER_BOARD, PER_SHARD, SAMPLE, Shard, count_win_units, merge_shards
+from card_envs.engine.messages import shorten
 
 MOST_PER_MATCH = 1 << 31  # of points, decisions, deals and counts: totals of the engine have 32 bits
 LAST_BOARD = 1 << 40
@@ -156,7 +157,7 @@ def _read(data: Mapping[str, Any], name: str) -> Any:
 def _read_number(data: Mapping[str, Any], name: str, least: int, most: int) -> int:
     value = _read(data, name)
     if type(value) is not int or not least <= value <= most:
-        raise ValueError(f"{name} = {_shorten(value)}: allowed is an integer from {least} to {most}")
+        raise ValueError(f"{name} = {shorten(value)}: allowed is an integer from {least} to {most}")
     return value
 
 
@@ -248,8 +249,3 @@ def _read_actions(data: Any, first: int, boards: int, rotations: int) -> dict[in
         if not all(type(action) is int and 0 <= action < MOST_PER_MATCH for actions in lists for action in actions):
             raise ValueError("its actions are no indices")
     return {known[board]: lists for board, lists in data.items()}
-
-
-def _shorten(value: Any) -> str:
-    text = repr(value) if not isinstance(value, int) or abs(value) < 10**20 else "a very large number"
-    return text if len(text) <= 40 else text[:40] + "…"

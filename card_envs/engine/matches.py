@@ -92,6 +92,8 @@ class Matches:
         self.auto_reset = auto_reset
         self.write_observations = write_observations
         self.scale = game.score_scale(options)
+        self.num_actions = game.num_actions(self.players)
+        self.observation_size = game.observation_size(options)
         self.later_orders: dict[int, dict[int, list[int]]] = {}
         template = np.zeros(1, game.state_dtype)
         for option in game.options:
@@ -106,8 +108,6 @@ class Matches:
 
     def _allocate(self, states: States, template: States) -> None:
         n = self.size = len(states)
-        self.num_actions = self.game.num_actions(self.players)
-        self.observation_size = self.game.observation_size(self.options)
         self.rows: Rows = np.arange(n)
         self.states = states
         self.template = template
