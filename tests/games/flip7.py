@@ -31,7 +31,7 @@ VERBS = {"draw", "stay", "give"}
 RANKED_PLAYERS, RANKED_MATCHES = (2, 4), 12_000
 GIVEN_CARDS = ("just_one_more", "flip_four", "discard", "steal", "swap", "/2", "-10")
 QUESTIONS = ["turn 0", *(f"give {card}" for card in GIVEN_CARDS), *(f"pick {card}" for card in GIVEN_CARDS[2:5]), "bonus 0"]
-PICTURE: tuple[dict[str, Any], int, int] = ({"players": 4, "brutal": True}, 92, 43)
+PICTURE: tuple[dict[str, Any], int, int] = ({"players": 4, "brutal": True}, 45, 53)
 PLAYTHROUGHS: dict[str, tuple[dict[str, Any], int, float]] = {
     "2": ({"players": 2, "target": 100}, 339, 0.4),
     "4_brutal": ({"players": 4, "brutal": True, "target": 80}, 352, 0.4),

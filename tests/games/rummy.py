@@ -24,7 +24,7 @@ CHECK_EVERY = 4
 VERBS = {"draw", "take", "meld", "discard"}
 RANKED_PLAYERS, RANKED_MATCHES = (2, 4), 2000
 QUESTIONS = ["draw", "play"]
-PICTURE: tuple[dict[str, Any], int, int] = ({"players": 4, "variant": "rummy500"}, 73, 45)
+PICTURE: tuple[dict[str, Any], int, int] = ({"players": 4, "variant": "rummy500"}, 12, 40)
 PLAYTHROUGHS: dict[str, tuple[dict[str, Any], int, float]] = {
     "2": ({"players": 2, "max_deals": 2}, 409, 0.5),
     "2_universal": ({"aces": "universal", "settle": "once", "max_deals": 1}, 380, 0.6),
