@@ -15,6 +15,7 @@ import pytest
 
 import card_envs
 from card_envs.engine import code_cache
+from card_envs.engine.compiled import COUNTED
 
 
 def double(x: int) -> int:
@@ -31,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def compile_anew() -> tuple[Any, int]:
     """As another process would: return the answer, and how often it came from the cache."""
-    dispatcher, cached = code_cache.compile_cached(double)
+    dispatcher, cached = code_cache.compile_cached(double, COUNTED)
     assert cached
     return dispatcher(21), sum(dispatcher.stats.cache_hits.values())
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import errors
 
 import card_envs
 from card_envs.engine import compiled, loops
@@ -66,10 +67,39 @@ def test_each_loop_is_named_by_game_and_digest() -> None:
     names = set()
     for game in GAMES:
         loop = loops.make_step_loop(card_envs.load_game(game))
-        compiled.compile_loop(card_envs.load_game(game), loop)
-        names.add(loop.function.__qualname__)
-        assert loop.function.__qualname__.startswith(f"{game}.step.")
-    assert len(names) == len(GAMES)
+        for flags in (compiled.COUNTED, compiled.UNCOUNTED):
+            name = compiled.start_loop(card_envs.load_game(game), loop, flags)[0].py_func.__qualname__
+            assert name.startswith(f"{game}.step.")
+            names.add(name)
+    assert len(names) == 2 * len(GAMES)
+
+
+def test_a_loop_that_allocates_is_compiled_with_reference_counts(capfd: pytest.CaptureFixture[str]) -> None:
+    """So is every loop where numba does not know the flag that turns them off."""
+
+    def fill(n: int) -> float:
+        return np.full(n, 1.5).sum()
+
+    loop = compiled.compile_loop(card_envs.load_game("rummy"), loops.Loop("fill", fill, ()))
+    assert loop(4) == loop(4) == 6.0
+
+
+@pytest.mark.parametrize("error", [errors.NumbaRuntimeError, KeyError])
+def test_reference_counts_are_used_where_they_cannot_be_turned_off(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_cached, tried = compiled.compile_cached, []
+
+    def refuse(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
+        tried.append(flags)
+        if "_nrt" in flags:
+            raise error("unknown")
+        return compile_cached(function, flags)
+
+    monkeypatch.setattr(compiled, "compile_cached", refuse)
+    loop = compiled.compile_loop(card_envs.load_game("rummy"), loops.Loop("double", lambda n: 2 * n, ()))
+    assert loop(21) == 42
+    assert tried == [compiled.UNCOUNTED, compiled.COUNTED]
 
 
 # ---- compiled code of several processes
@@ -102,8 +132,9 @@ def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
     ]
     names: dict[tuple[str, str], str] = {}
     for loop in made:
-        compiled.compile_loop(its, loop)
-        for function in compiled.collect_functions((loop.function, *loop.rules)):
+        compiled.tell_apart(loop.rules)
+        whole = compiled.start_loop(its, loop, compiled.UNCOUNTED)[0].py_func
+        for function in (whole, *compiled.collect_functions(loop.rules)):
             code = compiled.hash_code((function,))
             assert names.setdefault((function.__module__, function.__qualname__), code) == code, function.__qualname__
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import pickle
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from hashlib import sha256
 from inspect import signature
 from typing import Any
@@ -108,18 +108,22 @@ def warn_uncached(reason: str) -> None:
         warnings.warn(f"{text}; NUMBA_CACHE_DIR can name a folder for it", stacklevel=2)
 
 
-def compile_cached(function: Callable[..., Any]) -> tuple[Any, bool]:
-    """Compile a function at its first call, without Python's global lock, and cache the machine code on disk if possible.
+def compile_cached(function: Callable[..., Any], flags: Mapping[str, Any]) -> tuple[Any, bool]:
+    """Compile a function at its first call, and cache the machine code on disk if possible.
+
+    Args:
+        function: The function.
+        flags: What numba's ``njit`` is given besides the cache.
 
     Returns:
         numba's dispatcher, and whether it is cached.
     """
     try:
         if not is_supported():
-            return njit(cache=True, nogil=True)(function), True
-        dispatcher: Any = njit(nogil=True)(function)
+            return njit(cache=True, **flags)(function), True
+        dispatcher: Any = njit(**flags)(function)
         dispatcher._cache = SealedCache(function)
     except RuntimeError:  # numba has found no folder that it can write to
         warn_uncached("no folder for it can be written to")
-        return njit(nogil=True)(function), False
+        return njit(**flags)(function), False
     return dispatcher, True

@@ -20,7 +20,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.code_cache import compile_cached
-from card_envs.engine.compiled import hash_code
+from card_envs.engine.compiled import COUNTED, name_code
 from card_envs.games.flip7.lines import (
     BONUS_POINTS,
     FLIP_SEVEN,
@@ -66,8 +66,8 @@ def compile_kernel(function: Callable[..., Any]) -> Any:
     numba does not notice if a function of another module that is compiled into this one changes. A hash of the code in the
     function's name makes sure that it is compiled anew.
     """
-    function.__qualname__ += f".{hash_code((function,))}"
-    return compile_cached(function)[0]
+    function.__qualname__ = name_code(function.__qualname__, (function,), COUNTED)
+    return compile_cached(function, COUNTED)[0]
 
 
 @register_jitable
