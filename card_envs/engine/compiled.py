@@ -32,9 +32,9 @@ config: Any = numba.config  # its attributes are made at run time
 NAMING = 5  # the version of the naming scheme; raising it invalidates everything compiled before
 OPT_LEVEL = 2  # compiles faster than numba's default of 3, and these rules even run faster
 
-# Loops let other threads run. A loop that allocates nothing does not need numba's reference counts, and without them each view of
-# a row (``mask[r]``) is spared two locked instructions, a tenth of a step's time. The flag is private to numba: where it is
-# unknown, or where a rule allocates, the loop is compiled with the counts.
+# Loops let other threads run. A loop that allocates nothing does not need numba's reference counts. Without them each view of a
+# row (``mask[r]``) is spared two locked instructions, which is a tenth of a step's time. The flag is private to numba: where it
+# is unknown, or where a rule allocates, the loop is compiled with the counts.
 COUNTED: dict[str, Any] = {"nogil": True}
 UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}
 
