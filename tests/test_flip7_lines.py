@@ -11,8 +11,9 @@ import numba
 import numpy as np
 import pytest
 
-from card_envs.games.flip7 import lines
-from card_envs.games.flip7.state import CARDS
+from card_envs.engine.rows import open_row
+from card_envs.games.flip7 import deck, lines
+from card_envs.games.flip7.state import CARDS, COPIES, STATE
 from tests.reference.flip7 import MODIFIERS, VALUE
 
 MINUS = {name: -int(name) for name in MODIFIERS if name.startswith("-")}
@@ -105,3 +106,21 @@ def test_arrays_of_lines(seed: int) -> None:
     for function in (lines.count_set, lines.sum_line, lines.sum_minus, lines.find_doubles):
         assert function(sets).tolist() == [function(int(line)) for line in sets]
     assert lines.count_line(sets, True).tolist() == [lines.count_line(int(line), True) for line in sets]
+
+
+# ---- the next card
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("empty", [False, True])
+def test_counts_in_words_add_up_as_they_do_one_by_one(empty: bool, seed: int) -> None:
+    """F7: the next card comes from the deck or, when that is empty, from the discard pile."""
+    rng = np.random.default_rng(seed)
+    state = np.zeros(1, STATE)
+    s = open_row(state)
+    for kinds in [*range(0, 1 << 16, 77), (1 << 16) - 1]:
+        state["unseen"], state["discard"] = (rng.integers(0, np.array(COPIES) + 1) for _ in range(2))
+        state["deck_size"], state["drawn"] = (40, 40) if empty else (40, 39)
+        counts = state["discard" if empty else "unseen"][0].tolist()
+        plain = sum(counts[kind] for kind in range(16) if kinds >> kind & 1)
+        assert deck.sum_packed(*deck.pack_next(s), kinds) == plain

@@ -22,7 +22,7 @@ MODULES = sorted(
 # Each folder may import from those before it.
 LAYERS = (("engine",), ("games", "render"), ("players",), ("envs",), ("arena", "risk"), ("cli",))
 # What a game may import of the engine.
-FOR_GAMES = {"game", "random", "picture"}
+FOR_GAMES = {"bits", "game", "random", "picture"}
 # Public by their documentation: `collections.namedtuple`.
 OF_TUPLES = {"_asdict", "_fields", "_make", "_replace"}
 # Attributes of Stable-Baselines3 without which a training run could not go on to the bit; the place of a cache in numba.

@@ -13,6 +13,8 @@ from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.loops import LONG_SEED, SEED
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 
+NO_PARAMETERS = np.empty(0)
+
 
 def make_matches(
     game: Game,
@@ -104,6 +106,7 @@ class Batch:
         self.matches = matches
         self.game, self.options, self.players = matches.game, matches.options, matches.players
         self.size, self.num_actions, self.observation_size = matches.size, matches.num_actions, matches.observation_size
+        self._everyone = np.zeros(matches.size, np.int8)
         self.observation = _view_read_only(matches.observation)
         self.action_mask = _view_read_only(matches.action_mask)
         self.to_move = _view_read_only(matches.to_move)
@@ -145,16 +148,15 @@ class Batch:
     def _set_actions(self, actions: ArrayLike) -> None:
         matches = self.matches
         matches.actions[:] = check_integers(actions, self.size, "actions")
-        illegal = np.flatnonzero(~matches.is_legal(matches.actions, matches.rows))
+        illegal = matches.find_illegal(matches.rows)
         if len(illegal):
             raise IllegalAction(matches.explain_illegal(illegal))
 
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
         actions = np.empty(self.size, np.int64)
-        if self.matches.to_move.min() < 0:
+        if self.matches.choose("random", NO_PARAMETERS, actions, self.matches.rows, self._everyone, 0):
             self._check_open(self.matches.rows)
-        self.matches.choose("random", np.empty(0), actions, self.matches.rows, np.zeros(self.size, np.int8), 0)
         return actions
 
     def choose(
@@ -189,7 +191,7 @@ class Batch:
         if who is not None:
             which = which[check_integers(who, self.size, "who")[which] == index]
         self._check_open(which)
-        self.matches.choose(policy, checked, actions, which, np.zeros(self.size, np.int8), 0)
+        self.matches.choose(policy, checked, actions, which, self._everyone, 0)
 
     def _check_open(self, rows: NDArray[np.int64]) -> None:
         """Raise ``ValueError`` if the match of a row is over: nobody is to move there."""

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from card_envs.engine.bits import count_legal, nth_legal
 from card_envs.engine.game import Game, Policy
 from card_envs.engine.keys import DECK, NO_SALT, POLICIES, REDEALS, derive
-from card_envs.engine.random import count_legal, nth_legal, stream
+from card_envs.engine.random import stream
 
 RESET = -1  # in place of an action: deal the match of the row anew
 REFRESH = -2  # in place of an action: only write the observation, the mask and the seat to move again
@@ -161,6 +162,24 @@ def make_step_loop(game: Game) -> Loop:
     return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
 
 
+def make_legal_loop(game: Game) -> Loop:
+    """Make the loop that writes whether the action of ``rows[n]``, which may be any integer, is legal into ``legal[n]``.
+
+    It returns how many are not.
+    """
+
+    def check(m, rows, num_actions, legal):
+        illegal = 0
+        for n in range(len(rows)):
+            r = rows[n]
+            action = m.actions[r]
+            legal[n] = 0 <= action < num_actions and m.mask[r, action] != 0
+            illegal += not legal[n]
+        return illegal
+
+    return Loop("legal", check, ())
+
+
 def make_observe_loop(game: Game) -> Loop:
     """Make the loop that writes what ``seats[n]`` knows in ``rows[n]`` into ``observation[n]``."""
     observe = game.observe
@@ -220,17 +239,24 @@ def make_count_loop(game: Game) -> Loop:
 
 
 def make_choose_loop(game: Game, policy: Policy) -> Loop:
-    """Make the loop that writes the actions of a built-in policy into ``actions[r]`` where ``who[r] == index``."""
+    """Make the loop that writes the actions of a built-in policy into ``actions[r]`` where ``who[r] == index``.
+
+    Matches that are over are left alone. The loop returns how many there were.
+    """
     choose = policy.choose
 
     def act(m, rows, who, index, parameters, actions):
+        over = 0
         for n in range(len(rows)):
             r = rows[n]
             if who[r] == index:
                 s = m.states[r]
-                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
-                actions[r] = choose(s, s.to_move, m.words[r], key, parameters)
-        return 0
+                if m.to_move[r] < 0:
+                    over += 1
+                else:
+                    key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
+                    actions[r] = choose(s, s.to_move, m.words[r], key, parameters)
+        return over
 
     return Loop(f"choose_{policy.name}", act, (choose, decision_key))
 

@@ -102,6 +102,7 @@ class Matches:
         self._load_loop: Callable[..., Callable[..., Any]] = partial(load_loop, game, interpreted)
         self._step = unwrap(self._load_loop(loops.make_step_loop))
         self._sort = unwrap(self._load_loop(loops.make_sort_loop))
+        self._count_illegal = unwrap(self._load_loop(loops.make_legal_loop))
         self._choosers: dict[str, Callable[..., Any]] = {}
         self._allocate(np.zeros(size, game.state_dtype), template)
         self.identity[:] = UNSEEDED
@@ -247,11 +248,18 @@ class Matches:
 
     # -- looking
 
-    def is_legal(self, actions: NDArray[np.int64], rows: Rows) -> Flags:
-        """Return whether ``actions[n]``, which may be any integer, is legal in ``rows[n]``, bool [len(rows)]."""
-        legal: Flags = (actions >= 0) & (actions < self.num_actions)
-        legal &= self.mask[rows, np.where(legal, actions, 0)] != 0
+    def is_legal(self, rows: Rows) -> Flags:
+        """Return whether the ``actions`` of these rows, which may be any integers, are legal, bool [len(rows)]."""
+        legal = np.empty(len(rows), np.bool_)
+        self._count_illegal(self.arrays, rows, self.num_actions, legal)
         return legal
+
+    def find_illegal(self, rows: Rows) -> Rows:
+        """Return those of the rows whose ``actions`` are not legal."""
+        legal = np.empty(len(rows), np.bool_)
+        illegal = self._count_illegal(self.arrays, rows, self.num_actions, legal)
+        self._count_illegal = unwrap(self._count_illegal)
+        return rows[~legal] if illegal else rows[:0]
 
     def explain_illegal(self, rows: Rows) -> str:
         """Return an error message for ``rows`` whose ``actions`` are illegal. It lists what is legal in the first of them."""
@@ -285,11 +293,18 @@ class Matches:
         rows: Rows,
         who: NDArray[np.int8],
         index: int,
-    ) -> None:
-        """Write the actions of a built-in policy into ``actions`` [size] in those of ``rows`` where ``who[row] == index``."""
-        choose = self._choosers.get(policy) or self._load_loop(loops.make_choose_loop, policy)
-        choose(self.arrays, rows, who, index, parameters, actions)
+    ) -> int:
+        """Write the actions of a built-in policy into ``actions`` [size] in those of ``rows`` where ``who[row] == index``.
+
+        Matches that are over are left alone. Return how many there were.
+        """
+        choose = self._choosers.get(policy)
+        if choose is not None:
+            return choose(self.arrays, rows, who, index, parameters, actions)  # type: ignore[no-any-return]
+        choose = self._load_loop(loops.make_choose_loop, policy)
+        over: int = choose(self.arrays, rows, who, index, parameters, actions)
         self._choosers[policy] = unwrap(choose)
+        return over
 
     def sort(self, rows: Rows, *arguments: Any) -> tuple[int, int]:
         """Sort rows that have just been run by who acts next: see :func:`card_envs.engine.loops.make_sort_loop`."""

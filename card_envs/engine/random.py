@@ -10,6 +10,7 @@ Every operand is a ``uint64``, since numba turns operands of mixed signs into fl
 import numpy as np
 from numba.extending import register_jitable
 
+from card_envs.engine.bits import count_legal, nth_legal
 from card_envs.engine.keys import derive_shuffle
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -66,50 +67,6 @@ def shuffle(cards, first, end, key, number):
         card = cards[i]
         cards[i] = cards[j]
         cards[j] = card
-
-
-@register_jitable
-def popcount(x):
-    """The number of set bits of a uint64, in a form that LLVM turns into one instruction."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@register_jitable
-def lowest_bit(x):
-    """The number of the lowest set bit of a uint64 that is not 0."""
-    return popcount((x & (~x + np.uint64(1))) - np.uint64(1))
-
-
-@register_jitable
-def is_legal(words, action):
-    """Whether a mask allows ``action``; ``words`` is its row of 0/1 bytes viewed as uint64."""
-    return (words[action >> 3] >> np.uint64(8 * (action & 7))) & np.uint64(1) != np.uint64(0)
-
-
-@register_jitable
-def count_legal(words):
-    """How many actions a mask allows; ``words`` is its row of 0/1 bytes viewed as uint64."""
-    total = 0
-    for w in range(len(words)):
-        total += popcount(words[w])
-    return total
-
-
-@register_jitable
-def nth_legal(words, n):
-    """The index of the n-th legal action (n from 0) of a mask viewed as uint64 words, or -1 if there are fewer."""
-    for w in range(len(words)):
-        word = words[w]
-        here = popcount(word)
-        if n < here:
-            for _ in range(n):
-                word = word & (word - np.uint64(1))
-            return 8 * w + (lowest_bit(word) >> 3)
-        n -= here
-    return -1
 
 
 @register_jitable

@@ -205,7 +205,7 @@ class SingleAgentBatch:
         matches.actions[:] = check_integers(actions, matches.size, "actions")
         which = matches.rows if rows is None else rows
         outcome = self._start_outcome()
-        legal = matches.is_legal(matches.actions[which], which)
+        legal = matches.is_legal(which)
         bad = which[~legal]
         self._fresh[which] = False
         playing = which[legal].copy()

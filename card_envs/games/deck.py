@@ -14,7 +14,8 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.picture import BACK, Card, CardStyle
-from card_envs.engine.random import lowest_bit, popcount, shuffle
+from card_envs.engine.bits import lowest_bit, popcount
+from card_envs.engine.random import shuffle
 
 
 class Pack(NamedTuple):

@@ -8,7 +8,7 @@ says whether aces are high, too: then a run may end Q-K-A, but it never goes aro
 import numpy as np
 from numba.extending import register_jitable
 
-from card_envs.engine.random import lowest_bit, popcount
+from card_envs.engine.bits import lowest_bit
 from card_envs.games.deck import (
     ACE, ACES, CARDS, EMPTY, IN_SUIT, KING, KINGS, RANK, SUIT, SUITS, TWOS, bit, holds, of_rank, without_lowest,
 )  # fmt: skip
@@ -109,13 +109,24 @@ def below(cards, universal):
 
 
 @register_jitable
-def in_melds(cards, universal):
-    """Those of ``cards`` that are in some meld of them; if melds overlap they cannot all be melded at once."""
-    middle = cards & above(cards, universal) & below(cards, universal) & ~ACES  # no run goes around the corner
+def find_thrice(cards):
+    """The ranks of which there are at least three cards, as a set of clubs."""
     c, d = cards & SUIT, (cards >> _SUIT_1) & SUIT
     h, p = (cards >> _SUIT_2) & SUIT, cards >> _SUIT_3
-    thrice = (c & d & (h | p)) | (h & p & (c | d))
-    return middle | above(middle, universal) | below(middle, universal) | (cards & (thrice * RANK))
+    return (c & d & (h | p)) | (h & p & (c | d))
+
+
+@register_jitable
+def find_middles(cards, universal):
+    """The cards that lie between two neighbours; no run goes around the corner."""
+    return cards & above(cards, universal) & below(cards, universal) & ~ACES
+
+
+@register_jitable
+def in_melds(cards, universal):
+    """Those of ``cards`` that are in some meld of them; if melds overlap they cannot all be melded at once."""
+    middle = find_middles(cards, universal)
+    return middle | above(middle, universal) | below(middle, universal) | (cards & (find_thrice(cards) * RANK))
 
 
 @register_jitable
@@ -136,22 +147,23 @@ def mark_sets(cards, needed, last, marks, first):
 
     ``last`` is empty, or a card that may not be left over as the only one, unless it fits the new set.
     """
-    twice = cards & ((cards >> _SUIT_1) | (cards >> _SUIT_2) | (cards >> _SUIT_3))
-    if twice == EMPTY:
-        return
-    for rank in range(IN_SUIT):
-        if popcount(cards & of_rank(rank)) >= 3:
-            for number in range(PER_RANK * rank, PER_RANK * (rank + 1)):
-                meld = set_cards(number)
-                if meld & ~cards == EMPTY and meld & needed == needed:
-                    stuck = last != EMPTY and cards & ~meld == last
-                    if not stuck or last & of_rank(rank) != EMPTY:
-                        marks[first + number] = 1
+    thrice = find_thrice(cards)
+    while thrice != EMPTY:
+        rank = lowest_bit(thrice)
+        thrice = without_lowest(thrice)
+        for number in range(PER_RANK * rank, PER_RANK * (rank + 1)):
+            meld = set_cards(number)
+            if meld & ~cards == EMPTY and meld & needed == needed:
+                stuck = last != EMPTY and cards & ~meld == last
+                if not stuck or last & of_rank(rank) != EMPTY:
+                    marks[first + number] = 1
 
 
 @register_jitable
 def mark_runs(cards, needed, last, universal, marks, first):
     """Set ``marks[first + number]`` for every run of ``cards``, as :func:`mark_sets` does for sets."""
+    if find_middles(cards, universal) == EMPTY:
+        return
     for suit in range(4):
         ranks = (cards >> np.uint64(IN_SUIT * suit)) & SUIT
         if universal:

@@ -161,7 +161,7 @@ class Runner:
         else:
             reasons = {}
             matches.actions[mine] = check_answer(player.act(Decisions(matches, mine, self.salt)), len(mine), player)
-        illegal = mine[~matches.is_legal(matches.actions[mine], mine)]
+        illegal = matches.find_illegal(mine)
         if not len(illegal):
             return []
         if not self.forgiving:

@@ -1,5 +1,6 @@
 """The deck of Flip 7 and its discard pile: how they are shuffled, and where the next card comes from."""
 
+import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.random import shuffle
@@ -75,6 +76,36 @@ def count_cards(s):
         for kind in range(KINDS):
             cards += s.discard[kind]
     return cards
+
+
+# To add up counts without a loop: SPREAD[b] has all bits of byte i where bit i of b is set.
+SPREAD = np.array([sum(0xFF << 8 * i for i in range(8) if b >> i & 1) for b in range(256)], np.uint64)
+BYTE = np.uint64(0xFF)
+ONES = np.uint64(0x0101010101010101)
+
+
+@register_jitable
+def pack_counts(counts, first):
+    """Eight counts, from ``first`` on, as the bytes of a uint64."""
+    packed = np.uint64(0)
+    for i in range(8):
+        packed |= np.uint64(np.uint8(counts[first + i])) << np.uint64(8 * i)
+    return packed
+
+
+@register_jitable
+def pack_next(s):
+    """``(low, high)``: how many cards there are of each kind 0 … 7 and 8 … 15 where the next card is drawn from, packed."""
+    if s.drawn < s.deck_size:
+        return pack_counts(s.unseen, 0), pack_counts(s.unseen, 8)
+    return pack_counts(s.discard, 0), pack_counts(s.discard, 8)  # F7
+
+
+@register_jitable
+def sum_packed(low, high, kinds):
+    """How many cards there are, by the counts of :func:`pack_next`, of a set of kinds below 16; a deck has less than 256."""
+    counts = (low & SPREAD[np.uint64(kinds) & BYTE]) + (high & SPREAD[np.uint64(kinds) >> np.uint64(8)])
+    return np.int64((counts * ONES) >> np.uint64(56))
 
 
 @register_jitable

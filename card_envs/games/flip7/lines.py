@@ -8,8 +8,8 @@ rest is about the lines on a table: how they change, what they score, and which 
 import numpy as np
 from numba.extending import overload, register_jitable
 
-from card_envs.engine.random import popcount
-from card_envs.games.flip7.deck import count_next
+from card_envs.engine.bits import popcount
+from card_envs.games.flip7.deck import pack_next, sum_packed
 from card_envs.games.flip7.state import (
     BUSTED, FIRST_MODIFIER, HALF, LUCKY_13, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
@@ -240,9 +240,5 @@ def score_seat(s, seat):
 @register_jitable
 def count_busting(s, seat):
     """How many of the cards to come would bust ``seat`` as their next card; the live line of a busted player has no doubles."""
-    busting = 0
-    left = find_doubles(s.held[seat])
-    while left:  # kind by kind, the lowest first
-        busting += count_next(s, count_set((left & -left) - 1))
-        left &= left - 1
-    return busting
+    low, high = pack_next(s)
+    return sum_packed(low, high, find_doubles(s.held[seat]))

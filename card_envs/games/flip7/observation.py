@@ -1,13 +1,15 @@
 """What a seat sees of Flip 7: all but the deck's order. Only the point of view differs, own seat first, then clockwise."""
 
+import numpy as np
 from numba.extending import register_jitable
 
+from card_envs.engine.bits import write_set
 from card_envs.engine.game import FieldSpec, locate_fields
-from card_envs.games.flip7.deck import count_cards
-from card_envs.games.flip7.lines import count_busting, score_seat
+from card_envs.games.flip7.deck import count_cards, pack_next, sum_packed
+from card_envs.games.flip7.lines import find_doubles, score_seat
 from card_envs.games.flip7.state import (
     ACTIVE, DEAL_TASK, DECK_SIZE, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, JUST_ONE_MORE, KINDS, LINE_KINDS, NOBODY,
-    OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK,
+    OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK, TURN,
 )  # fmt: skip
 
 ACTION_KINDS = KINDS - FIRST_ACTION
@@ -51,11 +53,16 @@ def clip(value, low, high):
 
 
 @register_jitable
+def count_clockwise(s, seat, other):
+    """How many seats ``other`` sits clockwise from ``seat``."""
+    distance = np.int64(other) - np.int64(seat)
+    return distance + s.players if distance < 0 else distance
+
+
+@register_jitable
 def observe(s, seat, o):
-    """Write all fields of ``FIELDS``: first zeros everywhere, then what is not zero."""
-    for i in range(len(o)):
-        o[i] = 0.0
-    players = s.players
+    """Write all fields of ``FIELDS``; those that are nearly always 0 are cleared first."""
+    players = np.int64(s.players)
     line_score = FIRST.line_score + PER_PLAYER.line_score * players
     total = FIRST.total + PER_PLAYER.total * players
     p_bust = FIRST.p_bust + PER_PLAYER.p_bust * players
@@ -63,24 +70,61 @@ def observe(s, seat, o):
     to_move = FIRST.to_move + PER_PLAYER.to_move * players
     turn = FIRST.turn + PER_PLAYER.turn * players
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
+    for i in range(FIRST.unseen):
+        o[i] = 0.0
+    for i in range(status, len(o)):
+        o[np.uint64(i)] = 0.0
+
+    for kind in range(KINDS):
+        o[FIRST.unseen + kind] = s.unseen[kind] * PER_COPY
+        o[FIRST.discard + kind] = s.discard[kind] * PER_COPY
+    o[FIRST.deck] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.round] = s.deal / float(s.max_rounds)
+
+    cards = count_cards(s)
+    per_card = 1.0 / cards if cards > 0 else 0.0
+    per_point = 1.0 / s.target
+    low, high = pack_next(s)
+    other = seat
+    for distance in range(players):
+        held = s.held[other]
+        write_set(o, FIRST.line + distance * LINE_KINDS, np.uint64(held), LINE_KINDS)
+        o[np.uint64(line_score + distance)] = clip(score_seat(s, other) / LINE_SCALE, -1.0, 1.0)
+        o[np.uint64(total + distance)] = clip(s.totals[other] * per_point, -2.0, 2.0)
+        o[np.uint64(p_bust + distance)] = sum_packed(low, high, find_doubles(held)) * per_card
+        o[np.uint64(status + 3 * distance + s.status[other])] = 1.0
+        other += 1
+        if other == players:
+            other = 0
+    o[np.uint64(dealer + count_clockwise(s, seat, s.dealer))] = 1.0
+    if s.phase != OVER:
+        o[FIRST.phase + s.phase] = 1.0
+        o[np.uint64(to_move + count_clockwise(s, seat, s.to_move))] = 1.0
+        if s.turn != NOBODY:
+            o[np.uint64(turn + count_clockwise(s, seat, s.turn))] = 1.0
+        if s.phase != TURN:
+            show_effects(s, seat, o)
+
+
+@register_jitable
+def show_effects(s, seat, o):
+    """The card to be given or being carried out, and all that waits beneath it."""
+    players = np.int64(s.players)
     undealt = FIRST.undealt + PER_PLAYER.undealt * players
     last_card = FIRST.last_card + PER_PLAYER.last_card * players
     waiting = FIRST.waiting + PER_PLAYER.waiting * players
     picked_from = FIRST.picked_from + PER_PLAYER.picked_from * players
-
-    if s.phase != OVER:
-        o[FIRST.phase + s.phase] = 1.0
     if s.phase == GIVE or s.phase == PICK:
         o[FIRST.resolving + s.agenda[s.depth - 1, 2] - FIRST_MODIFIER] = 1.0
     if s.picked_seat != NOBODY:
         o[FIRST.picked + s.picked_card] = 1.0
-        o[picked_from + (s.picked_seat - seat) % players] = 1.0
+        o[picked_from + count_clockwise(s, seat, s.picked_seat)] = 1.0
 
     end = s.queued
     for top in range(s.depth - 1, -1, -1):
         task = s.agenda[top, 0]
         if task >= QUEUE_TASK:  # all that stand for a card; a GIVE_TASK is not open yet
-            distance = (s.agenda[top, 1] - seat) % players
+            distance = count_clockwise(s, seat, s.agenda[top, 1])
             if task == QUEUE_TASK:
                 o[FIRST.open + FLIP_FOUR - FIRST_ACTION] += 0.5
                 start = s.agenda[top, 2]
@@ -95,33 +139,8 @@ def observe(s, seat, o):
             elif task == PICK_TASK:
                 o[FIRST.open + s.agenda[top, 2] - FIRST_ACTION] += 0.5
 
-    for kind in range(KINDS):
-        o[FIRST.unseen + kind] = s.unseen[kind] * PER_COPY
-        o[FIRST.discard + kind] = s.discard[kind] * PER_COPY
-    o[FIRST.deck] = (s.deck_size - s.drawn) / float(DECK_SIZE)
-    o[FIRST.round] = s.deal / float(s.max_rounds)
-
-    cards = count_cards(s)
-    per_card = 1.0 / cards if cards > 0 else 0.0
-    per_point = 1.0 / s.target
-    dealing = s.depth > 0 and s.agenda[0, 0] == DEAL_TASK
-    other = seat
-    for distance in range(players):
-        first = FIRST.line + distance * LINE_KINDS
-        for i in range(s.void[other], s.length[other]):
-            o[first + s.cards[other, i]] = 1.0
-        o[line_score + distance] = clip(score_seat(s, other) / LINE_SCALE, -1.0, 1.0)
-        o[total + distance] = clip(s.totals[other] * per_point, -2.0, 2.0)
-        o[p_bust + distance] = count_busting(s, other) * per_card
-        o[status + 3 * distance + s.status[other]] = 1.0
-        if other == s.to_move:
-            o[to_move + distance] = 1.0
-        if other == s.turn and s.phase != OVER:
-            o[turn + distance] = 1.0
-        if other == s.dealer:
-            o[dealer + distance] = 1.0
-        if dealing and s.status[other] == ACTIVE and (other - s.dealer - 1) % players >= s.agenda[0, 3]:
-            o[undealt + distance] = 1.0
-        other += 1
-        if other == players:
-            other = 0
+    if s.agenda[0, 0] == DEAL_TASK:
+        for distance in range(players):
+            other = (seat + distance) % players
+            if s.status[other] == ACTIVE and (other - s.dealer - 1) % players >= s.agenda[0, 3]:
+                o[undealt + distance] = 1.0

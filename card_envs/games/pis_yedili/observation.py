@@ -4,8 +4,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import FieldSpec, locate_fields
-from card_envs.engine.random import popcount
-from card_envs.games.deck import DECK_SIZE, NO_CARD, ONE
+from card_envs.engine.bits import popcount, write_set
+from card_envs.games.deck import DECK_SIZE, NO_CARD
 from card_envs.games.pis_yedili.state import NO_SUIT, OVER
 
 POINTS_SCALE = 100.0
@@ -34,12 +34,9 @@ FIRST, PER_PLAYER = locate_fields(FIELDS)
 @register_jitable
 def observe(s, seat, o):
     """Write all fields of ``FIELDS``: first zeros where flags are, then what is not zero."""
-    players = s.players
-    hand = np.uint64(s.hands[seat])
-    seen = np.uint64(s.seen)
-    for card in range(DECK_SIZE):
-        o[FIRST.hand + card] = (hand >> np.uint64(card)) & ONE
-        o[FIRST.pile + card] = (seen >> np.uint64(card)) & ONE
+    players = np.int64(s.players)
+    write_set(o, FIRST.hand, np.uint64(s.hands[seat]), DECK_SIZE)
+    write_set(o, FIRST.pile, np.uint64(s.seen), DECK_SIZE)
     for i in range(FIRST.top, FIRST.hand_size):
         o[i] = 0.0
     if s.top != NO_CARD:
@@ -58,10 +55,10 @@ def observe(s, seat, o):
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
     other = seat
     for distance in range(players):
-        o[FIRST.hand_size + distance] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
-        o[total + distance] = min(s.totals[other] / POINTS_SCALE, 10.0)
-        o[to_move + distance] = 1.0 if other == s.to_move else 0.0
-        o[dealer + distance] = 1.0 if other == s.dealer else 0.0
+        o[np.uint64(FIRST.hand_size + distance)] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
+        o[np.uint64(total + distance)] = min(s.totals[other] / POINTS_SCALE, 10.0)
+        o[np.uint64(to_move + distance)] = 1.0 if other == s.to_move else 0.0
+        o[np.uint64(dealer + distance)] = 1.0 if other == s.dealer else 0.0
         other += 1
         if other == players:
             other = 0

@@ -4,9 +4,10 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import DECIDED, GOES_ON, NOBODY
-from card_envs.engine.random import REDEAL, popcount, shuffle
+from card_envs.engine.bits import mark_set, popcount
+from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.deck import (
-    ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL_DECK, IN_SUIT, JACK, KING, NO_CARD, ONE, QUEEN, RANK, SEVEN, TEN, bit,
+    ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL_DECK, IN_SUIT, JACK, KING, NO_CARD, QUEEN, RANK, SEVEN, TEN, bit,
     build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,
 )  # fmt: skip
 from card_envs.games.pis_yedili.state import (
@@ -83,8 +84,7 @@ def action_mask(s, mask):
             mask[ACTION_SUIT + suit] = 1
         return
     cards = playable(s, s.to_move)
-    for card in range(DECK_SIZE):
-        mask[card] = (cards >> np.uint64(card)) & ONE
+    mark_set(mask, 0, cards, DECK_SIZE)
     if s.phase == SEVENS:
         mask[ACTION_TAKE] = 1
     elif s.phase == TURN:  # P7

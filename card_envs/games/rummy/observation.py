@@ -4,8 +4,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import FieldSpec, locate_fields
-from card_envs.engine.random import popcount
-from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, ONE, bit
+from card_envs.engine.bits import popcount, write_set
+from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, bit
 from card_envs.games.melds import HIGH_ACE
 from card_envs.games.rummy.rules import table_cards
 from card_envs.games.rummy.state import DRAW, IDLE_TURNS, MAX_PLAYERS, OVER, SET
@@ -53,6 +53,21 @@ def pile_cards(s):
     return cards
 
 
+# what a card of the pile that is reached with n cards is shown as
+REACH = (np.arange(DECK_SIZE + 1) / DECK_SIZE).astype(np.float32)
+
+
+@register_jitable
+def show_pile(s, o):
+    """The cards of the pile by reach, and the top one."""
+    for i in range(FIRST.pile, FIRST.sets):
+        o[i] = 0.0
+    for i in range(s.pile_size):
+        o[FIRST.pile + np.uint64(s.discards[i])] = REACH[s.pile_size - i]
+    if s.pile_size > 0:
+        o[FIRST.top + np.uint64(s.discards[s.pile_size - 1])] = 1.0
+
+
 @register_jitable
 def unseen_cards(s, hand, pile):
     """To the owner of ``hand``: the cards in the stock, or in other hands and not known to be there."""
@@ -64,25 +79,19 @@ def unseen_cards(s, hand, pile):
 
 @register_jitable
 def observe(s, seat, o):
-    """Write all fields of ``FIELDS``: first zeros everywhere, then what is not zero."""
-    for i in range(len(o)):
-        o[i] = 0.0
-    players = s.players
+    """Write all fields of ``FIELDS``; those of which few are not 0 are cleared first."""
+    players = np.int64(s.players)
     hand = np.uint64(s.hands[seat])
-    unseen = unseen_cards(s, hand, pile_cards(s))
-    for i in range(s.pile_size):
-        o[FIRST.pile + s.discards[i]] = (s.pile_size - i) / float(DECK_SIZE)
-    for card in range(DECK_SIZE):
-        o[FIRST.hand + card] = (hand >> np.uint64(card)) & ONE
-        o[FIRST.unseen + card] = (unseen >> np.uint64(card)) & ONE
-    if s.pile_size > 0:
-        o[FIRST.top + s.discards[s.pile_size - 1]] = 1.0
-    if s.melds > 0:
-        show_melds(s, o)
+    write_set(o, FIRST.hand, hand, DECK_SIZE)
+    write_set(o, FIRST.unseen, unseen_cards(s, hand, pile_cards(s)), DECK_SIZE)
+    show_pile(s, o)
+    show_melds(s, o)
+    for i in range(FIRST.taken, FIRST.melded):
+        o[i] = 0.0
     if s.taken != NO_CARD:
-        o[FIRST.taken + s.taken] = 1.0
+        o[FIRST.taken + np.uint64(s.taken)] = 1.0
     if s.must != NO_CARD:
-        o[FIRST.must + s.must] = 1.0
+        o[FIRST.must + np.uint64(s.must)] = 1.0
     if s.phase != OVER:
         o[FIRST.phase + s.phase - DRAW] = 1.0
     o[FIRST.melded] = s.melded
@@ -98,19 +107,13 @@ def observe(s, seat, o):
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
     other = seat
     for distance in range(players):
-        known = np.uint64(s.known[other])
-        first = FIRST.known + distance * DECK_SIZE
-        if known != EMPTY:
-            for card in range(DECK_SIZE):
-                o[first + card] = (known >> np.uint64(card)) & ONE
-        o[hand_size + distance] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
-        o[laid + distance] = s.points[other] / POINTS_SCALE
-        o[total + distance] = min(max(s.totals[other] / float(s.target), -2.0), 2.0)
-        o[has_melded + distance] = s.has_melded[other]
-        if other == s.to_move:
-            o[to_move + distance] = 1.0
-        if other == s.dealer:
-            o[dealer + distance] = 1.0
+        write_set(o, FIRST.known + distance * DECK_SIZE, np.uint64(s.known[other]), DECK_SIZE)
+        o[np.uint64(hand_size + distance)] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
+        o[np.uint64(laid + distance)] = s.points[other] / POINTS_SCALE
+        o[np.uint64(total + distance)] = min(max(s.totals[other] / float(s.target), -2.0), 2.0)
+        o[np.uint64(has_melded + distance)] = s.has_melded[other]
+        o[np.uint64(to_move + distance)] = 1.0 if other == s.to_move else 0.0
+        o[np.uint64(dealer + distance)] = 1.0 if other == s.dealer else 0.0
         other += 1
         if other == players:
             other = 0
@@ -119,13 +122,11 @@ def observe(s, seat, o):
 @register_jitable
 def show_melds(s, o):
     """The cards on the table, and what fits them."""
-    on_set = np.uint64(s.fits_set)
-    below = np.uint64(s.fits_below)
-    above = np.uint64(s.fits_above)
-    for card in range(DECK_SIZE):
-        o[FIRST.fits_set + card] = (on_set >> np.uint64(card)) & ONE
-        o[FIRST.fits_below + card] = (below >> np.uint64(card)) & ONE
-        o[FIRST.fits_above + card] = (above >> np.uint64(card)) & ONE
+    for i in range(FIRST.sets, FIRST.fits_set):
+        o[i] = 0.0
+    write_set(o, FIRST.fits_set, np.uint64(s.fits_set), DECK_SIZE)
+    write_set(o, FIRST.fits_below, np.uint64(s.fits_below), DECK_SIZE)
+    write_set(o, FIRST.fits_above, np.uint64(s.fits_above), DECK_SIZE)
     for i in range(s.melds):
         of = s.meld_of[i]
         if s.meld_kind[i] == SET:

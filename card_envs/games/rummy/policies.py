@@ -12,7 +12,8 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
-from card_envs.engine.random import choose_random, is_legal, lowest_bit, popcount
+from card_envs.engine.bits import is_legal, lowest_bit, popcount
+from card_envs.engine.random import choose_random
 from card_envs.games.deck import ACES, EMPTY, IN_SUIT, NO_CARD, bit, count_fewest, holds, of_rank, without_lowest
 from card_envs.games.melds import above, below, in_melds, outs
 from card_envs.games.rummy.observation import pile_cards, unseen_cards

@@ -4,10 +4,12 @@ import numpy as np
 from numba.extending import register_jitable
 
 from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
-from card_envs.engine.random import REDEAL, popcount, shuffle
+from card_envs.engine.bits import lowest_bit, mark_set, popcount
+from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.deck import (
     ACE, ACES, DECK_SIZE, EMPTY, FULL_DECK, IN_SUIT, NO_CARD, NUMBERS, TENS, bit, build_deck, collect_stock, deal_hands,
     draw_card, gather_hidden, holds, replace_hidden, sum_numbers,
+    without_lowest,
 )  # fmt: skip
 from card_envs.games.melds import (
     HIGH_ACE, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW, fits_above, fits_below, in_melds, mark_runs, mark_sets, run_cards,
@@ -112,19 +114,21 @@ def mask_layoffs(s, hand, last, mask):
     """R13, R14: each card in each place; ``last`` is a card that may not be left over alone without a place (R7)."""
     universal = s.aces == UNIVERSAL
     pair = last != EMPTY and popcount(hand) == 2
-    for card in range(DECK_SIZE):
-        if holds(hand, card):
-            suit = card // IN_SUIT
-            rank = card % IN_SUIT
-            stuck = pair and not holds(last, card)
-            if holds(s.fits_set, card) and not stuck:
-                mask[ACTION_LAYOFF + ON_SET * DECK_SIZE + card] = 1
-            if holds(s.fits_below, card) and (not stuck or fits_below(suit, rank) == last):
-                mask[ACTION_LAYOFF + BELOW * DECK_SIZE + card] = 1
-            if holds(s.fits_above, card):
-                high = HIGH_ACE if rank == ACE else rank
-                if not stuck or fits_above(suit, high, universal) == last:
-                    mask[ACTION_LAYOFF + ABOVE * DECK_SIZE + card] = 1
+    left = hand & fitting_cards(s)
+    while left != EMPTY:
+        card = lowest_bit(left)
+        left = without_lowest(left)
+        suit = card // IN_SUIT
+        rank = card % IN_SUIT
+        stuck = pair and not holds(last, card)
+        if holds(s.fits_set, card) and not stuck:
+            mask[ACTION_LAYOFF + ON_SET * DECK_SIZE + card] = 1
+        if holds(s.fits_below, card) and (not stuck or fits_below(suit, rank) == last):
+            mask[ACTION_LAYOFF + BELOW * DECK_SIZE + card] = 1
+        if holds(s.fits_above, card):
+            high = HIGH_ACE if rank == ACE else rank
+            if not stuck or fits_above(suit, high, universal) == last:
+                mask[ACTION_LAYOFF + ABOVE * DECK_SIZE + card] = 1
 
 
 @register_jitable
@@ -136,19 +140,21 @@ def action_mask(s, mask):
         mask[ACTION_DRAW if s.drawn < s.deck_size else ACTION_END] = 1  # R9
         return
     hand = np.uint64(s.hands[seat])
-    needed = EMPTY if s.must == NO_CARD else bit(s.must)  # R8
     last = EMPTY  # the card that R7 does not allow to be left over alone
     if s.taken != NO_CARD and not holds(fitting_cards(s), s.taken):
         last = bit(s.taken)
+    if s.must == NO_CARD:
+        needed = EMPTY
+        usable = hand
+        mark_set(mask, ACTION_DISCARD, hand if s.taken == NO_CARD else hand & ~bit(s.taken), DECK_SIZE)  # R6
+    else:
+        needed = bit(s.must)  # R8
+        usable = needed
+    if may_lay_off(s, seat):
+        mask_layoffs(s, usable, last, mask)
     if not (s.limit and s.melded):  # R19
         mark_sets(hand, needed, last, mask, ACTION_SET)
         mark_runs(hand, needed, last, s.aces == UNIVERSAL, mask, ACTION_RUN)
-    if may_lay_off(s, seat):
-        mask_layoffs(s, hand if s.must == NO_CARD else needed, last, mask)
-    if s.must == NO_CARD:
-        for card in range(DECK_SIZE):
-            if holds(hand, card) and card != s.taken:  # R6
-                mask[ACTION_DISCARD + card] = 1
 
 
 # ---- what happens
