@@ -11,12 +11,13 @@ from numba.extending import overload, register_jitable
 from card_envs.engine.bits import popcount
 from card_envs.games.flip7.deck import pack_next, sum_packed
 from card_envs.games.flip7.state import (
-    BUSTED, FIRST_MODIFIER, HALF, LUCKY_13, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
+    BUSTED, COPIES, FIRST_MODIFIER, HALF, KINDS, LUCKY_13, MAX_PLAYERS, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
 
 FLIP_SEVEN = 7  # so many number cards end the round (F29)
 BONUS_POINTS = 15  # what a Flip 7 earns
 BUST = -1  # stands for a line that has busted
+ALL = np.array(COPIES, np.int8)
 PAIR = 1 << THIRTEEN | 1 << LUCKY_13
 PLAIN = (1 << LUCKY_13) - 1  # the number cards 0 … 13 without a name of their own
 
@@ -125,14 +126,10 @@ def sum_minus(held):
 @register_jitable
 def score_sum(total, minus, half, zero, brutal):
     """F39: the score, without the 15, of a line whose numbers sum to ``total``; ``zero`` says that Zero makes it nothing."""
-    if zero:
-        return 0  # F31, F44
-    if half:
-        total //= 2
-    points = total - minus
-    if points < 0 and not brutal:
-        return 0  # F41
-    return points
+    points = (total >> half) - minus
+    if not brutal:
+        points = max(points, 0)  # F41
+    return 0 if zero else points  # F31, F44
 
 
 @register_jitable
@@ -206,13 +203,16 @@ def bust_line(s, seat, card):
 
 
 @register_jitable
-def discard_line(s, seat):
-    """F9: the round is over, and all cards of ``seat`` go to the discard pile, those of a busted line too."""
-    for i in range(s.length[seat]):
-        s.discard[s.cards[seat, i]] += 1
-    s.void[seat] = 0
-    s.length[seat] = 0
-    clear_line(s, seat)
+def discard_lines(s):
+    """F9: the round is over, and all cards but those in the deck lie in the discard pile."""
+    for kind in range(KINDS):
+        s.discard[kind] = ALL[kind] - s.unseen[kind]
+    for seat in range(MAX_PLAYERS):
+        s.void[seat] = 0
+        s.length[seat] = 0
+        s.held[seat] = 0
+        s.numbers[seat] = 0
+        s.minus[seat] = 0
 
 
 @register_jitable

@@ -44,7 +44,7 @@ FIELDS = (
 
 
 FIRST, PER_PLAYER = locate_fields(FIELDS)
-PER_COPY = 1.0 / COPIES_SCALE
+MOST_COPIES = np.float32(COPIES_SCALE)
 
 
 @register_jitable
@@ -76,8 +76,8 @@ def observe(s, seat, o):
         o[np.uint64(i)] = 0.0
 
     for kind in range(KINDS):
-        o[FIRST.unseen + kind] = s.unseen[kind] * PER_COPY
-        o[FIRST.discard + kind] = s.discard[kind] * PER_COPY
+        o[FIRST.unseen + kind] = np.float32(s.unseen[kind]) / MOST_COPIES
+        o[FIRST.discard + kind] = np.float32(s.discard[kind]) / MOST_COPIES
     o[FIRST.deck] = (s.deck_size - s.drawn) / float(DECK_SIZE)
     o[FIRST.round] = s.deal / float(s.max_rounds)
 

@@ -10,7 +10,7 @@ from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.flip7.deck import build_deck, draw_card, lay_out
 from card_envs.games.flip7.lines import (
-    BONUS_POINTS, append_card, discard_line, has_card, is_flip_seven, place_card, remove_card, score_seat,
+    BONUS_POINTS, append_card, discard_lines, has_card, is_flip_seven, place_card, remove_card, score_seat,
 )  # fmt: skip
 from card_envs.games.flip7.state import (
     ACTION_BONUS, ACTION_DRAW, ACTION_GIVE, ACTION_PICK, ACTION_STAY, ACTIVE, BONUS, BONUS_TASK, BUSTED, DEAL_TASK,
@@ -194,7 +194,7 @@ def end_round(s):
             points += BONUS_POINTS
         s.scores[seat] = points
         s.last_status[seat] = FLIPPED if s.flipper == seat else s.status[seat]
-        discard_line(s, seat)
+    discard_lines(s)
     s.depth = 0
     s.deal_over = 1
 
@@ -258,12 +258,14 @@ def run(s):
         if task == DEAL_TASK:  # F4: clockwise from the dealer's left
             if count < s.players:
                 s.agenda[top, 3] = count + 1
-                seat = (s.dealer + 1 + count) % s.players
+                seat = s.dealer + 1 + count
+                seat = seat - s.players if seat >= s.players else seat
                 if s.status[seat] == ACTIVE:  # F6
                     take(s, seat, NO_QUEUE)  # F5
             else:
-                s.depth = top
-                push(s, TURN_TASK, s.dealer, 0, 0)
+                s.agenda[top, 0] = TURN_TASK
+                s.agenda[top, 1] = s.dealer
+                s.agenda[top, 3] = 0
         elif task == TURN_TASK:  # F36
             seat = next_active(s, seat)
             if seat != NOBODY:
