@@ -11,7 +11,8 @@ from card_envs.games.deck import (
     build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,
 )  # fmt: skip
 from card_envs.games.pis_yedili.state import (
-    ACE_PHASE, ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, HAND_SIZE, LEAD, NO_SUIT, SEVENS, SUIT_PHASE, TURN,
+    ACE_PHASE, ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, HAND_SIZE, LEAD, NO_SUIT, SEVENS,
+    SUIT_PHASE, TURN,
 )  # fmt: skip
 
 PENALTY = 3  # cards for each open seven (P14)
@@ -98,6 +99,13 @@ def action_mask(s, mask):
 
 # ---- what happens
 
+# By rank, how many seats the turn passes on, and what the direction is multiplied by. These are tables because a processor that
+# has to guess which rank is played guesses wrongly.
+ADVANCE = np.ones(IN_SUIT, np.int8)
+ADVANCE[[JACK, ACE, EIGHT]] = 0, 0, 2  # P12, P18, P20
+REVERSE = np.ones(IN_SUIT, np.int8)
+REVERSE[TEN] = -1  # P21
+
 
 @register_jitable
 def begin_deal(s):
@@ -162,14 +170,9 @@ def draw(s, seat):
 @register_jitable
 def pass_on(s, seats):
     """The turn passes on by ``seats`` seats."""
-    seat = s.to_move
-    for _ in range(seats):
-        seat += s.direction
-        if seat == s.players:
-            seat = 0
-        elif seat < 0:
-            seat = s.players - 1
-    s.to_move = seat
+    seat = s.to_move + s.direction * seats
+    seat = seat + s.players if seat < 0 else seat
+    s.to_move = seat - s.players if seat >= s.players else seat
     s.phase = SEVENS if s.sevens > 0 else TURN
 
 
@@ -191,19 +194,12 @@ def play(s, card):
         pass_on(s, 1)
         if s.lap > 0:
             s.phase = LEAD
-    elif rank == JACK:  # P12
-        s.suit = NO_SUIT
-        s.phase = SUIT_PHASE
-    elif rank == ACE:  # P18
-        s.phase = ACE_PHASE
-    elif rank == EIGHT:  # P20
-        pass_on(s, 2)
     else:
-        if rank == SEVEN:  # P14
-            s.sevens += 1
-        elif rank == TEN:  # P21
-            s.direction = -s.direction
-        pass_on(s, 1)
+        s.sevens += rank == SEVEN  # P14
+        s.direction *= REVERSE[rank]  # P21
+        s.suit = NO_SUIT if rank == JACK else s.suit  # P12
+        pass_on(s, ADVANCE[rank])  # P12, P18, P20
+        s.phase = SUIT_PHASE if rank == JACK else ACE_PHASE if rank == ACE else s.phase
 
 
 @register_jitable
