@@ -202,6 +202,15 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
     share = (learner.runner.seating[:, 1] == 0).mean()
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000), SEED
     assert (learner.runner.seating[:, 0] == -1).all()
+    seeds = SEED + np.arange(20)
+    learner = SingleAgentBatch(card_envs.load_game("flip7"), 20, opponents={"random": 1, "count3": 1}, players=2)
+    learner.reset(seeds)
+    alone = SingleAgentBatch(card_envs.load_game("flip7"), 1, opponents={"random": 1, "count3": 1}, players=2)
+    for row in range(20):  # one row alone: NumPy up to 2.3 can take it for a number, unless the warning of it is an error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            alone.reset(seeds[row : row + 1])
+        assert (alone.runner.seating == learner.runner.seating[row]).all()
 
 
 @pytest.mark.parametrize(
