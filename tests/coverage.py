@@ -136,6 +136,48 @@ def measure_coverage(seed: int, chance: float, boards: int, players: int, repeti
     return Coverage(covered[0], best[0], covered[1], best[1], covered[2], covered[3])
 
 
+def measure_rare_losses(seed: int, chance: float, boards: int, rate: float, repetitions: int) -> tuple[float, float]:
+    """Count how often a pair's interval holds the truth if some of the boards of four players are lost in full.
+
+    Args:
+        seed: Of the simulation.
+        chance: One half more than A's board score on the other boards.
+        boards: The number of boards.
+        rate: The share of boards that are lost in full.
+        repetitions: How many samples are drawn.
+
+    Returns:
+        The coverage of the arena's interval, and of one that allows for no scores but those in the sample, unless
+        these are all alike.
+    """
+    rng = np.random.default_rng([seed, round(1000 * chance), boards, round(10_000 * rate)])
+    drawn = simulate_boards(rng, find_strength(chance, 4), 4, 400_000).scores
+    scores, counts = np.unique(np.append(np.round(drawn, 9), SCORE_BOUNDS[0]), return_counts=True)
+    mass = (1 - rate) * counts / counts.sum()
+    mass[0] += rate
+    truth = float(mass @ scores)
+    samples, times = np.unique(rng.multinomial(boards, mass, repetitions), axis=0, return_counts=True)
+    hits = np.zeros(2)
+    for sample, many in zip(samples, times.tolist(), strict=True):
+        alike = np.count_nonzero(sample) == 1  # then there is no interval without the bounds
+        estimates = [
+            estimate_mean(np.repeat(scores, sample), bounds) for bounds in (SCORE_BOUNDS, SCORE_BOUNDS if alike else None)
+        ]
+        hits += [many * (it.low <= truth <= it.high) for it in estimates]
+    return float(hits[0]) / repetitions, float(hits[1]) / repetitions
+
+
+def format_rare_losses(seed: int, repetitions: int) -> Iterator[str]:
+    """Yield the lines of the table of rare losses."""
+    rates = (0.0, 0.002, 0.005, 0.01, 0.02)
+    yield f"| boards | lost in full: {' | '.join(f'{rate:.1%}' for rate in rates)} |"
+    yield "|---" + "|---:" * len(rates) + "|"
+    for boards in BOARDS[:2]:
+        cells = [measure_rare_losses(seed, 0.995, boards, rate, repetitions) for rate in rates]
+        for name, column in (("", 0), (", scores of the sample only", 1)):
+            yield f"| {boards}{name} | {' | '.join(f'{cell[column]:.3f}'.lstrip('0') for cell in cells)} |"
+
+
 def format_rows(
     seed: int, repetitions: int, luck: float, sizes: Sequence[int] = PLAYERS, chances: Sequence[float] = CHANCES
 ) -> Iterator[str]:
@@ -154,12 +196,15 @@ def format_rows(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How often the arena's intervals hold the truth.")
-    parser.add_argument("--repetitions", type=int, default=2000)
+    parser.add_argument("--repetitions", type=int, default=4000)
     parser.add_argument("--luck", type=float, default=LUCK, help="correlation of a seat's luck in the rotations of a board")
     parser.add_argument("--players", type=int, choices=PLAYERS, action="append")
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--rare", action="store_true", help="four players, of whose boards a few are lost in full")
     arguments = parser.parse_args()
-    for line in format_rows(arguments.seed, arguments.repetitions, arguments.luck, arguments.players or PLAYERS):
+    seed, repetitions = arguments.seed, arguments.repetitions
+    rows = format_rows(seed, repetitions, arguments.luck, arguments.players or PLAYERS)
+    for line in format_rare_losses(seed, repetitions) if arguments.rare else rows:
         print(line, flush=True)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import card_envs
 from card_envs import Game, Table
@@ -18,6 +19,12 @@ from tests import games
 
 Options = dict[str, OptionValue]
 GAMES = card_envs.available_games()
+
+
+def make_card_vec_env(*arguments: Any, **keywords: Any) -> Any:
+    """A ``CardVecEnv``; where Stable-Baselines3 is not installed, the test that asks for it is skipped."""
+    return pytest.importorskip("card_envs.envs.sb3").CardVecEnv(*arguments, **keywords)
+
 
 # ---- option sets
 

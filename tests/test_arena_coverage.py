@@ -20,6 +20,7 @@ from tests.coverage import (
     compute_edge,
     find_strength,
     measure_coverage,
+    measure_rare_losses,
     simulate_boards,
 )
 
@@ -59,6 +60,13 @@ def test_correlated_boards_are_covered(
         assert covered >= LEAST - slack, f"{name}, seed {seed}: {covered}"
     assert it.pair <= max(0.97, it.pair_best) + slack, f"seed {seed}: {it.pair}"
     assert it.floor >= LEAST_ONE_SIDED - slack, f"seed {seed}: {it.floor}"
+
+
+def test_losses_that_were_not_seen_are_allowed_for(seed: int) -> None:
+    """Statistics: one board in 200 is lost in full, others in part. The interval is wide for this reason."""
+    allowed, seen = measure_rare_losses(seed, 0.995, 200, 0.005, 1000)
+    assert allowed >= LEAST, f"seed {seed}"
+    assert seen < 0.85, f"seed {seed}"
 
 
 @pytest.mark.parametrize("players", [2, 4])

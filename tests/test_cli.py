@@ -1,63 +1,23 @@
-"""The command line: every command, and its answers to wrong arguments."""
+"""The command line: its commands but ``play`` and ``bench``, narrow outputs, and answers to wrong arguments."""
 
 from __future__ import annotations
 
 import io
 import json
 import os
-import random
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 import card_envs
-from card_envs.cli import app, main
-from card_envs.cli.play import assign_seats
-from card_envs.players import Decisions
-from card_envs.players.human import Human, Quit
-from card_envs.players.network import save_network
+from card_envs.cli import main
 from tests import games
-from tests.helpers import GAMES, play_on, quick, short
-from tests.test_network import make_network
-
-every_game = pytest.mark.parametrize("name", GAMES)
-
-
-def run(*arguments: str, answers: str | None = None) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments], input=answers, prog_name="card-envs")
-
-
-def run_well(*arguments: str, answers: str | None = None) -> str:
-    result = run(*arguments, answers=answers)
-    assert result.exit_code == 0, f"card-envs {arguments}: {result.output}"
-    output: str = result.stdout
-    return output
-
-
-def errors(result: Any) -> str:
-    """What went to stderr, except notes that a cold cache is being filled."""
-    return "".join(line for line in result.stderr.splitlines(True) if not line.startswith("card_envs: compiling "))
-
-
-def write_record(name: str, seed: int, folder: Path) -> Path:
-    """Write a random match, played to its end, into a file."""
-    table = card_envs.table(name, seed=seed, **quick(name, {"players": 3}))
-    for _ in play_on(table, random.Random(seed), eager=0.5):
-        pass
-    file = folder / "record.json"
-    file.write_text(json.dumps(table.record()), encoding="utf-8")
-    return file
-
-
-def quick_words(name: str) -> list[str]:
-    """The options of a very short match, as they are given on the command line."""
-    return [word for option, value in quick(name, {}).items() for word in ("--option", f"{option}={value}")]
+from tests.commands import assert_one_line, errors, every_game, run, run_well, write_record
+from tests.helpers import GAMES
 
 
 @pytest.fixture
@@ -106,185 +66,6 @@ def test_version_and_help() -> None:
     for name in ("games", "rules", "play", "replay", "speed"):
         assert name in run_well()
         assert "Usage: card-envs" in run_well(name, "--help")
-
-
-# ---- play
-
-
-@every_game
-def test_play_to_the_end_saves_a_record_of_what_was_played(name: str, seed: int, tmp_path: Path) -> None:
-    file, others = tmp_path / "match.json", games.load(name).OPPONENTS
-    seats = ["--seat", "1", "--against", ",".join(others), "--seed", str(seed), "--save", str(file)]
-    text = run_well("play", name, *seats, *quick_words(name), answers="1\n" * 400)
-    table = card_envs.replay(json.loads(file.read_text(encoding="utf-8")))
-    assert table.is_over
-    assert table.players == 3
-    assert table.identity == (seed, 0, 0)
-    assert text.endswith(f"{table}\nseed {seed}\n")
-    told = re.findall(r"^(?:seat 1> )*seat (\d) \((\w+)\): (.+)$", text, re.MULTILINE)
-    assert {(seat, who) for seat, who, _ in told} <= {("0", others[1]), ("2", others[0])}
-    again = card_envs.replay(table.record() | {"actions": []})
-    theirs = []
-    for action in table.actions:
-        if again.to_move != 1:
-            theirs.append((str(again.to_move), action))
-        again.play(action)
-    assert [(seat, action) for seat, _, action in told] == theirs
-    assert theirs
-
-
-def test_play_takes_actions_by_word_and_tells_what_is_wrong(seed: int) -> None:
-    answers = "fly\n?\n99\n0\ndraw\nquit\n"
-    text = run_well("play", "flip7", "--players", "2", "--against", "random", "--seed", str(seed), answers=answers)
-    assert "'fly' is not a legal action here" in text
-    assert "'99' is not a legal action here" in text
-    assert "'0' is not a legal action here" in text
-    assert re.search(r"p_bust \(.+\): seat 0 \d+\.\d%, seat 1 \d+\.\d%", text)
-    assert "left unfinished" in text
-
-
-@every_game
-def test_play_without_input_ends_politely(name: str, seed: int, tmp_path: Path) -> None:
-    file = tmp_path / "match.json"
-    assert "left unfinished" in run_well("play", name, "--seed", str(seed), "--save", str(file), answers="")
-    players = card_envs.load_game(name).resolve({})["players"]
-    assert card_envs.replay(json.loads(file.read_text(encoding="utf-8"))).players == players
-
-
-def test_play_interrupted_by_the_keyboard_ends_politely(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Human, decisions: Decisions) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Human, "act", interrupted)
-    result = run("play", "flip7", "--seed", str(seed))
-    assert result.exit_code == 130
-    assert "left unfinished" in result.stdout
-    assert not errors(result)
-
-
-@every_game
-def test_several_people_at_one_table(name: str, seed: int) -> None:
-    text = run_well("play", name, "--against", "human,human", "--seed", str(seed), *quick_words(name), answers="1\n" * 400)
-    for seat in range(3):
-        assert f"seat {seat}> " in text
-    assert "over: seat" in text
-
-
-@pytest.mark.parametrize("quote", ["'", '"'])
-def test_play_takes_a_path_with_a_comma_in_quotes(quote: str, seed: int, tmp_path: Path) -> None:
-    """Issue 11, clients: a path with a comma was split into two players."""
-    file = tmp_path / "a, b's.safetensors" if quote == '"' else tmp_path / "a,b.safetensors"
-    save_network(file, make_network(seed))
-    arguments = ["--players", "2", "--seed", str(seed), "--seat", "1"]
-    text = run_well("play", "flip7", "--against", f"{quote}{file}{quote}", *arguments, answers="1\n" * 4)
-    assert f"seat 0 ({file}): " in text
-    assert_one_line(run("play", "flip7", "--against", f"{quote}{file}", *arguments))
-
-
-def test_the_others_sit_clockwise_from_the_person() -> None:
-    assert assign_seats(["a", "b", "c"], 2, 4) == ["b", "c", "human", "a"]
-    assert assign_seats(["a"], 1, 3) == ["a", "human", "a"]
-
-
-# ---- the player at a terminal
-
-
-def ask_human(table: card_envs.Table, answers: Sequence[str]) -> tuple[int, list[str]]:
-    told: list[str] = []
-    lines = iter(answers)
-    human = Human(ask=lambda prompt: next(lines), tell=told.append)
-    action = human.act(Decisions.at(table))
-    return int(action[0]), told
-
-
-@every_game
-def test_human_plays_every_legal_action_by_number_and_by_word(name: str, seed: int) -> None:
-    table = card_envs.table(name, seed=seed)
-    rng = random.Random(seed)
-    seats = set()
-    for _, _ in zip(range(60), play_on(table, rng, eager=0.5)):
-        legal = table.legal_actions()
-        seats.add(table.to_move)
-        for number, action in enumerate(legal, 1):
-            assert table.action_string(ask_human(table, [str(number)])[0]) == action, f"seed {seed}"
-            assert table.action_string(ask_human(table, [f" {action} "])[0]) == action, f"seed {seed}"
-    assert seats == set(range(table.players))
-
-
-@pytest.mark.parametrize("name", [name for name in GAMES if "hands" in card_envs.table(name, seed=0).state()])
-def test_play_shows_no_card_of_another_hand(name: str, seed: int) -> None:
-    """No hidden card is ever on the screen while the match goes on."""
-    options = short(name, games.load(name).FORCED)
-    table = card_envs.table(name, seed=seed, **options)
-    for action in play_on(table, random.Random(seed), eager=0.5):
-        seat = table.to_move
-        assert seat is not None
-        state = table.state()
-        _, told = ask_human(table, ["?", action])
-        assert told[0].strip() == str(table.picture(seat)), f"seed {seed}"
-        assert told[2] == f"{name} has no odds to show"
-        hidden = {*state["deck"], *(card for other, hand in enumerate(state["hands"]) if other != seat for card in hand)}
-        hidden -= {card for cards in state.get("known", []) for card in cards}
-        assert hidden.isdisjoint(re.findall(r"\b[A2-9TJQK][cdhs]\b", "\n".join(told))), f"seed {seed}\n{table}"
-
-
-def test_human_sees_the_table_from_their_seat_and_the_true_odds(seed: int) -> None:
-    table = card_envs.table("flip7", players=3, seed=seed)
-    for action in play_on(table, random.Random(seed), eager=0.9):
-        if table.deals:
-            break
-        seat = table.to_move
-        assert seat is not None
-        before = table.state()
-        _, told = ask_human(table, ["odds", action])
-        assert told[0].strip() == str(table.picture(seat)), f"seed {seed}"
-        # counted by hand: the fraction of the cards in the deck that repeat a number of the line
-        shown = [float(percent) / 100 for percent in re.findall(r"([\d.]+)%", told[2])]
-        assert shown == pytest.approx([bust_chance(before, other) for other in range(3)], abs=0.0006), f"seed {seed}\n{table}"
-        assert table.state() == before
-    assert table.deals, f"seed {seed}"
-
-
-def bust_chance(state: dict[str, Any], seat: int) -> float:
-    """F22, F28, F30, counted plainly: the probability that the next card of the deck busts the seat."""
-    value = {"lucky13": "13", "unlucky7": "7"}
-    line = state["lines"][seat]
-    held = [value.get(card, card) for card in line]
-    if state["status"][seat] == "busted":
-        return 0.0
-
-    def busts(card: str) -> bool:
-        if card == "unlucky7" or not (card.isdecimal() or card == "lucky13"):
-            return False
-        same = held.count(value.get(card, card))
-        lucky = "lucky13" in [*line, card]
-        return same >= (2 if lucky and value.get(card, card) == "13" else 1)
-
-    return sum(map(busts, state["deck"])) / max(1, len(state["deck"]))
-
-
-@pytest.mark.parametrize("columns", [80, 40, 132, None])
-def test_human_s_choices_fit_the_terminal(columns: int | None, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Issue 11, clients: they were wrapped at 100 columns, whatever the terminal has."""
-    if columns is None:  # neither a terminal nor COLUMNS
-        monkeypatch.delenv("COLUMNS", raising=False)
-        monkeypatch.setattr("sys.__stdout__", None)
-    else:
-        monkeypatch.setenv("COLUMNS", str(columns))
-    table = card_envs.table("flip7", players=12, seed=seed)
-    for _ in play_on(table, random.Random(seed), eager=0.9):
-        if len(table.legal_actions()) >= 10:
-            break
-    told = ask_human(table, ["1"])[1][-1].splitlines()
-    longest = max(len(f"{number} {action}") for number, action in enumerate(table.legal_actions(), 1))
-    assert max(map(len, told)) <= (columns or 80)
-    assert max(map(len, told)) > (columns or 80) - longest - len("   ")  # the width is used
-    assert "".join(told).replace(" ", "") == "".join(f"{n}{a}" for n, a in enumerate(table.legal_actions(), 1)).replace(" ", "")
-
-
-def test_human_who_quits(seed: int) -> None:
-    with pytest.raises(Quit):
-        ask_human(card_envs.table("flip7", seed=seed), ["quit"])
 
 
 # ---- replay
@@ -340,6 +121,7 @@ def test_replay_of_a_broken_file_is_one_line(what: str, record: Path) -> None:
 )
 def test_output_in_a_narrow_encoding_has_replacements(command: str, encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Issue 11, clients: ``rules``, ``games`` and ``play`` died of a UnicodeEncodeError."""
+    run(*command.split(), answers="1\nquit\n")  # the note that a cold cache is being filled comes once
     narrow, full = (run_encoded(command.split(), each, monkeypatch) for each in (encoding, "utf-8"))
     assert narrow[0] == full[0] == (2 if command == "rules flip" else 0)
     for got, expected in zip(narrow[1:], full[1:], strict=True):
@@ -409,13 +191,6 @@ def test_speed_beside_another_library() -> None:
 
 
 # ---- what goes wrong
-
-
-def assert_one_line(result: Any) -> None:
-    assert result.exit_code == 2, result.output
-    assert re.fullmatch(r"card-envs: [^\n]+\n", errors(result)), result.stderr
-    assert isinstance(result.exception, SystemExit)  # no other exception came through
-    assert not result.stdout
 
 
 WRONG = {

@@ -13,8 +13,7 @@ import pytest
 import card_envs
 from card_envs.envs.aec import build_aec_id
 from card_envs.envs.gym import build_gym_id
-from card_envs.envs.sb3 import CardVecEnv
-from tests.helpers import GAMES
+from tests.helpers import GAMES, make_card_vec_env
 
 # by the name of the door: a function that passes its keywords on
 DOORS: dict[str, Callable[..., Any]] = {
@@ -23,7 +22,7 @@ DOORS: dict[str, Callable[..., Any]] = {
     "pettingzoo.make": lambda game, **keywords: pettingzoo.make("aec", build_aec_id(game), **keywords),
     "gymnasium.make": lambda game, **keywords: gymnasium.make(build_gym_id(game), **keywords),
     "gymnasium.make_vec": lambda game, **keywords: gymnasium.make_vec(build_gym_id(game), num_envs=2, **keywords),
-    "CardVecEnv": lambda game, **keywords: CardVecEnv(game.name, 2, **keywords),
+    "CardVecEnv": lambda game, **keywords: make_card_vec_env(game.name, 2, **keywords),
     "table": lambda game, **keywords: card_envs.table(game.name, **keywords),
     "batch": lambda game, **keywords: card_envs.batch(game.name, 2, **keywords),
 }

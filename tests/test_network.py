@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import warnings
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -115,6 +116,11 @@ def test_a_sampling_network_draws_by_probability(seed: int) -> None:
         f"seed {seed}: {counts[mask != 0] / n}, {p[mask != 0]}"
     )
     np.testing.assert_array_equal(actions, network.act(cast(Any, decisions)))
+    for row in range(20):  # one row alone: NumPy up to 2.3 can take it for a number, unless the warning of it is an error
+        alone = SimpleNamespace(**{name: array[row : row + 1] for name, array in vars(decisions).items()})
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert network.act(cast(Any, alone)).tolist() == [actions[row]], f"seed {seed}"
     network.deterministic = True
     assert (network.act(cast(Any, decisions)) == p.argmax()).all()
 

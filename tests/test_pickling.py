@@ -17,11 +17,10 @@ from numpy.testing import assert_array_equal
 
 import card_envs
 from card_envs.envs.gym import build_gym_id, make_class
-from card_envs.envs.sb3 import CardVecEnv
 from card_envs.players import Decisions, load_player, registered_players, resolve
 from card_envs.players.human import Human
 from card_envs.players.network import save_network
-from tests.helpers import GAMES, quick
+from tests.helpers import GAMES, make_card_vec_env, quick
 from tests.test_network import ACTIONS, make_network
 from tests.test_single_agent import every_game, gym_name, legal
 
@@ -127,7 +126,7 @@ def test_a_vector_environment(name: str, way: str, mode: str, seed: int) -> None
 @every_game
 def test_a_vector_environment_of_stable_baselines(name: str, way: str, seed: int) -> None:
     """Issue 11, clients: ``CardVecEnv``, with the seeds of the next reset."""
-    env = CardVecEnv(name, 3, players=4, opponents=opponents(name), **quick(name, {}))
+    env = make_card_vec_env(name, 3, players=4, opponents=opponents(name), **quick(name, {}))
     env.seed(seed)
     waiting = WAYS[way](env)
     assert_array_equal(waiting.reset(), env.reset())

@@ -323,6 +323,9 @@ def test_a_state_from_outside_plays_on() -> None:
         (MELDED, {"meld_high": 7}, "the cards laid are not those of the melds"),
         (MELDED, {"melds": 0}, "the cards laid are not those of the melds"),
         (MELDED, {"taken": 4}, "the card that was taken is not in the hand"),
+        (MELDED, {"points": [[14, 0, 0, 0]]}, "the points of the cards that seat 0 has laid are wrong"),
+        (MELDED, {"points": [[15, 1, 0, 0]]}, "the points of the cards that seat 1 has laid are wrong"),
+        (("draw",), {"points": [[0, 0, 396, 0]]}, "the points of the cards that seat 2 has laid are wrong"),
         (("draw",), {"must": 40}, "a card that was taken need not be played now"),
         (("draw",), {"hands": [[0, 0, 0, 0]]}, "a hand is empty"),
         (("draw",), {"hands": [[1, 2, 4, 0]]}, "the 52 cards of the deck are not all there once"),
@@ -346,3 +349,18 @@ def test_a_hand_of_the_barred_card_alone_is_refused() -> None:
     hands[1], hands[0] = int(hands[1]) | (int(hands[0]) & ~six), six
     with pytest.raises(ValueError, match="the seat to move has no move"):
         replay_changed(record, hands=[hands])
+
+
+@pytest.mark.parametrize(("run", "points", "wrong"), [("Ac 2c 3c", 6, 20), ("Qc Kc Ac", 35, 21)])
+def test_points_depend_on_where_a_universal_ace_lies(run: str, points: int, wrong: int) -> None:
+    """R21, R22: in a state from outside too, it counts 1 at the low end of a run, and 15 at the high end."""
+    hand = f"{run} 5h 7h 9h Jh 4s 6s 8s Ts Qd Kd"
+    others = " ".join([card for card in CARDS if card not in hand.split()][:13])
+    table = card_envs.table("rummy", players=2, seed=1, deck=dealt(hand, others, up="Ks"), variant="rummy500")
+    table.play("draw")
+    table.play(f"meld {run}")
+    table.redeal(0, 1)
+    record = table.record()
+    assert replay_changed(record, points=[[points, 0, 0, 0]]).state() == table.state()
+    with pytest.raises(ValueError, match="the points of the cards that seat 0 has laid are wrong"):
+        replay_changed(record, points=[[wrong, 0, 0, 0]])

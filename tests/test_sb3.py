@@ -6,13 +6,13 @@ import gymnasium
 import numpy as np
 import pytest
 
-from card_envs.envs.sb3 import CardVecEnv
+from tests.helpers import make_card_vec_env
 from tests.test_single_agent import every_game, legal
 
 
 @every_game
 def test_vecenv_answers_as_sb3_asks(name):
-    env = CardVecEnv(name, 3, players=2, opponents="random")
+    env = make_card_vec_env(name, 3, players=2, opponents="random")
     assert env.has_attr("action_masks")
     assert not env.has_attr("nonsense")
     with pytest.raises(AttributeError, match="nonsense"):
@@ -34,7 +34,7 @@ def test_vecenv_answers_as_sb3_asks(name):
 @every_game
 def test_every_environment_hands_out_fresh_arrays(name):
     """MaskablePPO stores the last observation after the step, which a shared buffer would silently corrupt."""
-    env = CardVecEnv(name, 2, players=2, opponents="random", seed=1)
+    env = make_card_vec_env(name, 2, players=2, opponents="random", seed=1)
     seen = env.reset()
     masks = np.stack(env.env_method("action_masks"))
     kept = seen.copy(), masks.copy()
@@ -57,6 +57,6 @@ def test_every_environment_hands_out_fresh_arrays(name):
 )
 def test_bad_arguments_are_named(arguments, message):
     with pytest.raises(ValueError, match=message):
-        CardVecEnv("flip7", 2, **arguments)
+        make_card_vec_env("flip7", 2, **arguments)
     with pytest.raises(ValueError, match=message):
         gymnasium.make("card_envs/Flip7-v0", **arguments)

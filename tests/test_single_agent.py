@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
-from stable_baselines3.common.env_checker import check_env as sb3_check_env
 
 import card_envs
 from card_envs.engine import loops
 from card_envs.engine.batch import Batch
 from card_envs.envs.gym import build_gym_id
-from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
 from tests import games
 from tests.games.pis_yedili import ten_draws
-from tests.helpers import GAMES, kit_options, label, quick
+from tests.helpers import GAMES, kit_options, label, make_card_vec_env, quick
 
 SEED = 20261129
 
@@ -204,6 +202,15 @@ def test_weighted_opponents_are_drawn_per_match_by_weight():
     share = (learner.runner.seating[:, 1] == 0).mean()
     assert abs(share - 0.75) < 4 * np.sqrt(0.75 * 0.25 / 4000), SEED
     assert (learner.runner.seating[:, 0] == -1).all()
+    seeds = SEED + np.arange(20)
+    learner = SingleAgentBatch(card_envs.load_game("flip7"), 20, opponents={"random": 1, "count3": 1}, players=2)
+    learner.reset(seeds)
+    alone = SingleAgentBatch(card_envs.load_game("flip7"), 1, opponents={"random": 1, "count3": 1}, players=2)
+    for row in range(20):  # one row alone: NumPy up to 2.3 can take it for a number, unless the warning of it is an error
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            alone.reset(seeds[row : row + 1])
+        assert (alone.runner.seating == learner.runner.seating[row]).all()
 
 
 @pytest.mark.parametrize(
@@ -230,7 +237,10 @@ def test_gymnasium_and_sb3_check_the_environment(name, options):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         check_env(env.unwrapped)
-        sb3_check_env(env.unwrapped)
+    sb3_checker = pytest.importorskip("stable_baselines3.common.env_checker")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sb3_checker.check_env(env.unwrapped)
 
 
 @every_game
@@ -248,7 +258,7 @@ def test_rows_of_vector_environments_play_like_single_ones(name):
     n, seed = 5, 40
     options = quick(name, {"players": 3, "opponents": "random"})
     vector = gymnasium.make_vec(gym_name(name), num_envs=n, **options)
-    sb3 = CardVecEnv(name, n, seed=seed, **options)
+    sb3 = make_card_vec_env(name, n, seed=seed, **options)
     singles = [gymnasium.make(gym_name(name), **options) for _ in range(n)]
     observations, infos = vector.reset(seed=seed)
     masks = infos["action_mask"]
@@ -356,7 +366,7 @@ def test_a_step_after_the_end_asks_for_a_reset(name):
 
 
 def test_truncation_is_reported_apart_from_termination():
-    env = CardVecEnv("flip7", 4, players=2, opponents="random", max_rounds=1, seed=2)
+    env = make_card_vec_env("flip7", 4, players=2, opponents="random", max_rounds=1, seed=2)
     env.reset()
     rng = np.random.default_rng(2)
     cut = 0

@@ -15,6 +15,7 @@ import card_envs
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted(path for folder in ("card_envs", "agents", "train") for path in (ROOT / folder).rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
 MODULES = sorted(
     module.name for module in pkgutil.walk_packages(card_envs.__path__, "card_envs.") if not module.name.endswith("__main__")
 )
@@ -132,7 +133,7 @@ def test_nothing_shadows_a_module(name):
     assert getattr(importlib.import_module(package), last) is module, f"{package} has another {last} than its module"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
+@pytest.mark.parametrize("path", FILES + TESTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_modules_are_short(path):
     lines = len(path.read_text(encoding="utf-8").splitlines())
     assert lines <= LONGEST, f"{path.relative_to(ROOT)} has {lines} lines"

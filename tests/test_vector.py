@@ -13,9 +13,8 @@ from gymnasium.vector import AutoresetMode
 from numpy.testing import assert_array_equal
 
 import card_envs
-from card_envs.envs.sb3 import CardVecEnv
 from tests.games.pis_yedili import ten_draws
-from tests.helpers import quick
+from tests.helpers import make_card_vec_env, quick
 from tests.test_single_agent import every_game, gym_name, legal
 
 MODES = [mode.value for mode in AutoresetMode]
@@ -94,7 +93,7 @@ def test_stable_baselines_takes_a_deck_for_all_rows_or_for_each() -> None:
     def own_cards(observations: np.ndarray) -> list[list[int]]:
         return [seen[fields["line"].slice].reshape(2, -1)[0].nonzero()[0].tolist() for seen in observations]
 
-    env = CardVecEnv("flip7", 3, players=2, opponents="random", seat=0, seed=1)
+    env = make_card_vec_env("flip7", 3, players=2, opponents="random", seat=0, seed=1)
     env.set_options({"deck": ["lucky13", "5"]})
     assert own_cards(env.reset()) == [[14]] * 3
     env.set_options([{"deck": ["3", "5"]}, {}, {"deck": ["8", "5"]}])
@@ -330,7 +329,7 @@ def test_a_step_before_reset_is_an_error(name: str, mode: str) -> None:
 
 @every_game
 def test_a_step_before_reset_is_an_error_for_stable_baselines(name: str) -> None:
-    env = CardVecEnv(name, 2, players=2, opponents="random", seed=1)
+    env = make_card_vec_env(name, 2, players=2, opponents="random", seed=1)
     with pytest.raises(ResetNeeded, match=r"call reset\(\)"):
         env.step(np.zeros(2, np.int64))
     env.reset()

@@ -1,18 +1,26 @@
-"""What the tests of training share: small runs, and the command line."""
+"""What the tests of training share: small runs, the command line, runs that are killed, values equal to the last bit."""
 
 from __future__ import annotations
 
+import os
+import signal
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
+from rich.console import Console
 from typer.testing import CliRunner
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
 
-from train.ppo import app
-from train.runs import Run
+from train.callbacks import Callback  # noqa: E402
+from train.checkpoints import Layers  # noqa: E402
+from train.ppo import app  # noqa: E402
+from train.runs import Run  # noqa: E402
 
+QUIET = Console(quiet=True)
 SMALL = ["n_envs=6", "n_steps=16", "batch_size=32", "n_epochs=2", "hidden=[8, 8]"]
 ROLLOUT = 6 * 16
 ROLLOUTS = 4
@@ -61,3 +69,44 @@ def refused(result: Any) -> str:
     (line,) = result.stderr.splitlines()
     assert line.startswith("error: ")
     return str(line)
+
+
+def flat(layers: Layers) -> list[NDArray[np.float32]]:
+    return [array for layer in layers for array in layer]
+
+
+class KilledError(Exception):
+    """Stands for the end of the process."""
+
+
+class Kill(Callback):
+    """Ends training in the middle of a rollout: by an exception, or the whole process at once."""
+
+    def __init__(self, at: int, *, process: bool = False) -> None:
+        super().__init__()
+        self.at, self.process = at, process
+
+    def _on_step(self) -> bool:
+        if self.num_timesteps >= self.at:
+            if self.process:
+                os.kill(os.getpid(), signal.SIGKILL)
+            raise KilledError
+        return True
+
+
+def assert_same(one: Any, other: Any, where: str) -> None:
+    """Assert that two values are equal to the last bit, with everything in them."""
+    assert type(one) is type(other), where
+    if isinstance(one, dict):
+        assert one.keys() == other.keys(), where
+        for key in one:
+            assert_same(one[key], other[key], f"{where}.{key}")
+    elif isinstance(one, list | tuple):
+        assert len(one) == len(other), where
+        for i, (a, b) in enumerate(zip(one, other, strict=True)):
+            assert_same(a, b, f"{where}[{i}]")
+    elif isinstance(one, torch.Tensor):
+        assert one.dtype == other.dtype, where
+        assert torch.equal(one, other), where
+    else:
+        assert one == other, where

@@ -336,8 +336,10 @@ def show_progress(total: int | None) -> Iterator[Callable[[int], None]]:
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"),
         TextColumn("{task.fields[rate]}"), TimeElapsedColumn(), TimeRemainingColumn(),
     )  # fmt: skip
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+    if not sys.stderr.isatty():  # where a bar that is disabled still prints an empty line, up to rich 14.2
+        yield lambda matches: None
+        return
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("playing", total=total, rate="")
 
         def advance(matches: int) -> None:

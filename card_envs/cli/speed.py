@@ -8,6 +8,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Annotated, Any
@@ -50,7 +51,9 @@ def speed(
     candidates = list_peer_measurements(players) if peers else []
     candidates += [measurement for game in chosen for measurement in list_measurements(game, players, sizes)]
     measurements = [measurement for measurement in candidates if all(map(find_spec, measurement.needs))]
-    bar = track(measurements, "measuring", console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    bar: Iterable[Measurement] = measurements
+    if sys.stderr.isatty():
+        bar = track(measurements, "measuring", console=Console(stderr=True), transient=True)
     medians: dict[str, float] = {}
     results = []
     for measurement in bar:  # those of other libraries come first

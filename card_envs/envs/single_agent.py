@@ -273,7 +273,7 @@ class SingleAgentBatch:
             seating[rows] = self._by_distance[distance]
         else:
             keys = [self.matches.derive(OPPONENTS, rows, np.full(len(rows), seat)) for seat in range(players)]
-            uniform = np.stack([unit(key) for key in keys], axis=1)
+            uniform = unit(np.stack(keys, axis=1))
             drawn = np.minimum(np.searchsorted(self._weights, uniform, side="right"), len(self._weights) - 1)
             seating[rows] = np.where(distance == 0, LEARNER, drawn)
         self.runner.earned[rows] = 0.0

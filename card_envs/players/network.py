@@ -93,7 +93,7 @@ class Network:
         logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)
         if not self.deterministic:  # the Gumbel trick: the argmax of logits + noise is a draw by probability
             with np.errstate(over="ignore"):
-                uniform = np.stack([unit(stream(decisions.key, action)) for action in range(logits.shape[1])], axis=1)
+                uniform = unit(stream(decisions.key[:, None], np.arange(logits.shape[1])))
             logits = logits - np.log(-np.log(uniform))
         actions: NDArray[np.int64] = np.argmax(logits, axis=1)
         return actions

@@ -27,7 +27,10 @@ def show_progress(what: str) -> Iterator[Callable[[float], None]]:
     Yields:
         A function to be called with the part of the work that is done, 0 … 1.
     """
-    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+    if not sys.stderr.isatty():  # where a bar that is disabled still prints an empty line, up to rich 14.2
+        yield lambda part: None
+        return
+    with Progress(console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda part: progress.update(task, completed=part)
 
