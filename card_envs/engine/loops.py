@@ -9,11 +9,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.bits import count_legal, nth_legal
 from card_envs.engine.game import Game, Policy
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import DECK, NO_SALT, POLICIES, REDEALS, derive
 from card_envs.engine.random import stream
 
@@ -105,11 +105,16 @@ def pay_score(s, margin, scale, rewards):
 
 @dataclass(frozen=True)
 class Loop:
-    """The plain function of a loop, and the rules that it runs. The digest of both becomes part of its name in the cache."""
+    """The plain function of a loop, and the rules that it runs. The digest of both becomes part of its name in the cache.
+
+    While the loop is compiled, another process can compile what ``beside`` names: rules that are linked to it, and loops that
+    are about to be needed. The names are those of :mod:`card_envs.engine.warming`.
+    """
 
     name: str
     function: Callable[..., Any]
     rules: tuple[Any, ...]
+    beside: tuple[str, ...] = ()
 
 
 def make_step_loop(game: Game) -> Loop:
@@ -125,7 +130,7 @@ def make_step_loop(game: Game) -> Loop:
             restart = action == RESET
             for seat in range(m.rewards.shape[1]):
                 m.rewards[r, seat] = 0.0
-            mover = s.to_move
+            mover = 0 + s.to_move  # an int64 as every other seat, so that one compiled `observe` serves all loops
             if action >= 0:
                 finished = s.finished
                 m.decisions[r] += 1
@@ -153,13 +158,14 @@ def make_step_loop(game: Game) -> Loop:
             for w in range(m.words.shape[1]):
                 m.words[r, w] = 0
             if not s.over:
-                mover = s.to_move
+                mover = 0 + s.to_move
                 action_mask(s, m.mask[r])
             if write_observations and mover >= 0:  # when the match is over, its last mover sees the end
                 observe(s, mover, m.observation[r])
         return 0
 
-    return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
+    rules = init, play, action_mask, observe, begin_match, pay_win, pay_score
+    return Loop("step", step, rules, beside=("rule.observe", "rule.action_mask", "legal", "choose_random"))
 
 
 def make_legal_loop(game: Game) -> Loop:
