@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
 from hashlib import sha256
@@ -28,7 +28,7 @@ from numba.core import errors, event
 from card_envs.engine import code_cache, helper
 from card_envs.engine.code_cache import compile_cached
 from card_envs.engine.game import Game
-from card_envs.engine.loops import Arrays, Loop
+from card_envs.engine.loops import Arrays, Loop, make_step_loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
@@ -143,6 +143,12 @@ def start_loop(game: Game, loop: Loop, flags: Mapping[str, Any]) -> tuple[Any, b
     return compile_cached(copy, flags, partial(helper.wait_for_helper, f"{game.module} {loop.name}"))
 
 
+def find_cache(game: Game) -> str | None:
+    """Return the folder in which the compiled loops of a game are kept; ``None`` if none can be written to."""
+    dispatcher, cached = start_loop(game, make_step_loop(game), UNCOUNTED)
+    return (config.CACHE_DIR or code_cache.find_folder(dispatcher)) if cached else None
+
+
 @cache
 def link_rule(game: Game, rule: str, flags: tuple[tuple[str, Any], ...]) -> Any:
     """Return numba's dispatcher of one of :data:`RULES`, to be linked to loops that are compiled with these flags."""
@@ -154,13 +160,14 @@ def link_rule(game: Game, rule: str, flags: tuple[tuple[str, Any], ...]) -> Any:
     return compile_cached(copy, kept, partial(helper.wait_for_helper, f"{game.module} rule.{rule}"))[0]
 
 
-def compile_rule(game: Game, rule: str) -> None:
-    """Compile one of :data:`RULES` for the types with which the loops call it, or find it in the cache."""
+def compile_rules(game: Game, rules: Iterable[str]) -> None:
+    """Compile some of :data:`RULES` for the types with which the loops call them, or find them in the cache."""
     with _settings():
-        try:
-            link_rule(game, rule, tuple(UNCOUNTED.items())).compile(_type_rule(game, rule))
-        except UNCOUNTABLE:
-            link_rule(game, rule, tuple(COUNTED.items())).compile(_type_rule(game, rule))
+        for rule in rules:
+            try:
+                link_rule(game, rule, tuple(UNCOUNTED.items())).compile(_type_rule(game, rule))
+            except UNCOUNTABLE:
+                link_rule(game, rule, tuple(COUNTED.items())).compile(_type_rule(game, rule))
 
 
 def _type_rule(game: Game, rule: str) -> tuple[Any, ...]:

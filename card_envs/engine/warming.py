@@ -1,7 +1,7 @@
 """Everything of a game that is compiled, by name, and the process that compiles it for another.
 
-An *order* is one line, ``MODULE NAME``: the module that holds a game and what to compile of it. ``rule.…`` are rules that are
-linked to several loops, and the others are loops.
+An *order* is one line, ``MODULE NAME``: the module of a game, or another that has a function ``list_compilers()``, and what to
+compile of it. ``rule.…`` are rules that are linked to several loops; the other names of a game are those of its loops.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numba.core import event
 
 from card_envs.engine import code_cache
-from card_envs.engine.compiled import RULES, compile_rule
+from card_envs.engine.compiled import compile_rules
 from card_envs.engine.game import Game
 from card_envs.engine.matches import Matches
 
@@ -34,8 +34,10 @@ def list_compilers(game: Game) -> dict[str, Callable[[], Any]]:
     none = m.rows
     seats, actions = np.zeros(0, np.int64), np.zeros(0, np.int64)
     who, seating = np.zeros(0, np.int8), np.zeros((0, m.players), np.int8)
-    compilers: dict[str, Callable[[], Any]] = {f"rule.{rule}": partial(compile_rule, game, rule) for rule in RULES}
-    compilers |= {
+    compilers: dict[str, Callable[[], Any]] = {
+        "rule.play": partial(compile_rules, game, ("step", "init")),  # they share most of what they call
+        "rule.action_mask": partial(compile_rules, game, ("action_mask",)),
+        "rule.observe": partial(compile_rules, game, ("observe",)),
         "step": partial(m.run, none),
         "legal": partial(m.find_illegal, none),
         "observe": partial(m.observe, none, seats),
@@ -71,7 +73,7 @@ def carry_out(order: str, known: dict[str, dict[str, Callable[[], Any]]]) -> dic
 
     Args:
         order: The order.
-        known: What :func:`list_compilers` returned for the games of earlier orders, by their modules.
+        known: What :func:`list_compilers` returned for earlier orders, by their modules.
 
     Returns:
         The order, whether something was compiled, and an error message, or why the cache could not be written.
@@ -81,7 +83,8 @@ def carry_out(order: str, known: dict[str, dict[str, Callable[[], Any]]]) -> dic
     error = None
     try:
         if module not in known:
-            known[module] = list_compilers(importlib.import_module(module).GAME)
+            its = importlib.import_module(module)
+            known[module] = list_compilers(its.GAME) if hasattr(its, "GAME") else its.list_compilers()
         with event.install_listener("numba:compile", counter):
             known[module][name]()
     except Exception as failure:  # whoever asked meets it again
