@@ -136,11 +136,16 @@ def start_loop(game: Game, loop: Loop, flags: Mapping[str, Any]) -> tuple[Any, b
     tell_apart(loop.rules)
     copy = _copy(cast(types.FunctionType, loop.function))
     if code_cache.is_supported():  # else numba would not find again what is linked to compiled functions
-        rules = {id(getattr(game, rule)): rule for rule in RULES}
-        linked = [rules.get(id(cell.cell_contents)) for cell in copy.__closure__ or ()]
-        copy = _copy(copy, [link_rule(game, rule, tuple(flags.items())) if rule else None for rule in linked])
+        linked = {id(getattr(game, rule)): partial(link_rule, game, rule, tuple(flags.items())) for rule in RULES}
+        linked |= {id(other.function): partial(_start_other, game, other, flags) for other in loop.calls}
+        found = [linked.get(id(cell.cell_contents)) for cell in copy.__closure__ or ()]
+        copy = _copy(copy, [link() if link else None for link in found])
     copy.__qualname__ = name_code(f"{game.name}.{loop.name}", (loop.function, *loop.rules), flags)
     return compile_cached(copy, flags, partial(helper.wait_for_helper, f"{game.module} {loop.name}"))
+
+
+def _start_other(game: Game, loop: Loop, flags: Mapping[str, Any]) -> Any:
+    return start_loop(game, loop, flags)[0]
 
 
 def find_cache(game: Game) -> str | None:
