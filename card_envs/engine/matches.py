@@ -188,6 +188,10 @@ class Matches:
         self._step(self.arrays, rows, *self._settings())
         self._step = unwrap(self._step)
 
+    def prepare_threads(self) -> None:
+        """Compile what several threads need, or find it in the cache."""
+        self._find_team().prepare()
+
     def _find_team(self) -> Team:
         if self._team is None:
             loop = self._load_loop(loops.make_share_loop)

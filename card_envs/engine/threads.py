@@ -161,7 +161,7 @@ class Team:
         if self._crew is not crew:
             self._crew, self._places = crew, {}
             self._posts[:] = ASLEEP
-            self._looks = self._looks or self._count_looks()
+            self.prepare()
         hired = crew.hire(min(self._threads, len(rows)) - 1)
         which: NDArray[np.int64] | None = None
         left = -1
@@ -184,6 +184,10 @@ class Team:
                 worker.lock.release()
             for worker in hired:
                 worker.raise_error()
+
+    def prepare(self) -> None:
+        """Compile the loop that shares the rows, if that is still to be done, and count the looks at a post."""
+        self._looks = self._looks or self._count_looks()
 
     def _count_looks(self) -> int:
         """Return how often a thread can look at a post in the time for which it stands by."""

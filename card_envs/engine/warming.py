@@ -39,6 +39,7 @@ def list_compilers(game: Game) -> dict[str, Callable[[], Any]]:
         "rule.action_mask": partial(compile_rules, game, ("action_mask",)),
         "rule.observe": partial(compile_rules, game, ("observe",)),
         "step": partial(m.run, none),
+        "share": m.prepare_threads,
         "legal": partial(m.find_illegal, none),
         "observe": partial(m.observe, none, seats),
         "derive": partial(m.derive, 0, none, seats),
