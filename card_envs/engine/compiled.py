@@ -11,6 +11,7 @@ processes could be mistaken for each other. They get a digest of their code into
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import types
@@ -202,13 +203,16 @@ def _call_first(game: Game, loop: Loop, arguments: tuple[Any, ...], flags: Mappi
 
 @contextmanager
 def _settings() -> Iterator[None]:
-    """Compile with numba settings of our own."""
-    level = config.OPT
+    """Compile with numba settings of our own, and without looking for garbage: that takes long, and there is little of it."""
+    level, collects = config.OPT, gc.isenabled()
     config.OPT = type(level)(OPT_LEVEL)
+    gc.disable()
     try:
         yield
     finally:
         config.OPT = level
+        if collects:
+            gc.enable()
 
 
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:

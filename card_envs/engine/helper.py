@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,8 @@ class Helper:
             [sys.executable, "-c", program],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environment, text=True,
         )  # fmt: skip
+        assert self._process.stdin is not None
+        self._orders = self._process.stdin
         threading.Thread(target=self._listen, name="card_envs.helper", daemon=True).start()
         atexit.register(self.stop)
 
@@ -73,9 +76,8 @@ class Helper:
         with self._changed:
             self._open.update(orders)
         try:
-            assert self._process.stdin is not None
-            self._process.stdin.write("".join(f"{order}\n" for order in orders))
-            self._process.stdin.flush()
+            self._orders.write("".join(f"{order}\n" for order in orders))
+            self._orders.flush()
         except (OSError, ValueError):  # it has ended, and so do the orders
             self._end()
 
@@ -94,6 +96,8 @@ class Helper:
             atexit.unregister(self.stop)
             self._process.kill()
             self._process.wait()
+            with suppress(OSError):
+                self._orders.close()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
