@@ -53,6 +53,7 @@ for count in (1, 2):
     batch.redeal(0, 1)
     batch.gather(np.arange(3))
     for policy in game.policies:
+        batch.reset()
         batch.playout(2, policy.name)
         batch.rollout(batch.sample(), policy.name, until="deal")
     batch.matches.prepare_threads()
@@ -71,13 +72,13 @@ try:
 except ModuleNotFoundError:
     pass
 if name == "flip7":
-    from card_envs.risk import parse_position, play_real_round, solve_position, solve_race, evaluate, optimal, risk_at_least, Advisor
-    position = parse_position("3 9 12 lucky13")
-    solve_position(position)
-    for strategy in (optimal(), risk_at_least(.24)):
-        evaluate(position, strategy)
-    solve_race("plain", 5, use_cache=False)
-    play_real_round("exact", "racer", players=2, rounds=20)
+    from card_envs import risk
+    position = risk.parse_position("3 9 12 lucky13")
+    risk.solve_position(position)
+    for strategy in (risk.optimal(), risk.risk_at_least(.24), risk.sum_at_least(20), risk.one_step()):
+        risk.evaluate(position, strategy)
+    risk.solve_race("plain", 5, use_cache=False)
+    risk.play_real_round("exact", "racer", players=2, rounds=20)
     run_benchmark(name, ["exact", "racer", "ev"], matches=20)
 print(*names, sep="\\n")
 """
@@ -118,8 +119,8 @@ def test_after_it_nothing_is_compiled(game: str, tmp_path: Path) -> None:
     [
         (["flip8"], "unknown game 'flip8' – did you mean 'flip7'?"),
         (["flip7", "ruumy"], "unknown game 'ruumy' – did you mean 'rummy'?"),
-        (["--jobs", "0"], "0 is not in the range"),
-        (["--jobs", "two"], "'two' is not a valid int"),
+        (["--jobs", "0"], "Invalid value for '--jobs'"),
+        (["--jobs", "two"], "Invalid value for '--jobs'"),
     ],
 )
 def test_wrong_arguments_are_told_in_one_line(arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
