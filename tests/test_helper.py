@@ -56,6 +56,16 @@ def test_a_helper_that_is_killed_or_never_answers_is_given_up(started: Helper) -
     assert started.wait("module two") is None
 
 
+def test_a_helper_that_is_asked_once_ends_when_it_has_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does not stay in memory, whether or not somebody wants to hear the answers."""
+    monkeypatch.setattr(helper, "PROGRAM", ECHO)
+    it = Helper(once=True)
+    it.ask(["module one", "module two"])
+    it._listener.join(timeout=60)
+    assert it._process.poll() is not None
+    assert it.wait("module one") == {"order": "module one"}
+
+
 def test_the_helper_ends_with_the_process_that_asked() -> None:
     """Its standard input is closed then, whatever it is doing."""
     program = helper.PROGRAM.format(path=sys.path)
@@ -79,10 +89,10 @@ def test_only_an_interpreter_is_started(executable: str | None, frozen: bool, mo
 def test_when_a_helper_is_started(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Helper] = []
 
-    def start() -> Helper:
+    def start(once: bool) -> Helper:
         if reason == "no memory":
             raise OSError(12, "Cannot allocate memory")
-        started.append(Helper())
+        started.append(Helper(once))
         return started[-1]
 
     monkeypatch.setattr(helper, "PROGRAM", ECHO)
@@ -183,8 +193,8 @@ def test_without_a_helper_everything_is_compiled_here(change: str, variables: di
 
 NOTED = """
 start = helper.Helper.__init__
-def note(self):
-    start(self)
+def note(self, once):
+    start(self, once)
     print(self._process.pid, file=sys.stderr, flush=True)
 helper.Helper.__init__ = note
 """

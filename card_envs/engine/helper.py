@@ -49,15 +49,19 @@ def count_cores() -> int:
 class Helper:
     """A process that compiles what it is asked for, one order after the other.
 
+    Args:
+        once: Whether it is asked only once, and ends when it has answered.
+
     Raises:
         OSError: No process can be started.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, once: bool = False) -> None:
         environment = os.environ | {VARIABLE: "0"}
         if config.CACHE_DIR:
             environment["NUMBA_CACHE_DIR"] = config.CACHE_DIR
         program = PROGRAM.format(path=[entry for entry in sys.path if isinstance(entry, str)])
+        self._once = once
         self._owner = os.getpid()
         self._changed = threading.Condition()
         self._open: set[str] = set()  # orders that have not been answered
@@ -68,7 +72,8 @@ class Helper:
         )  # fmt: skip
         assert self._process.stdin is not None
         self._orders = self._process.stdin
-        threading.Thread(target=self._listen, name="card_envs.helper", daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, name="card_envs.helper", daemon=True)
+        self._listener.start()
         atexit.register(self.stop)
 
     def ask(self, orders: Sequence[str]) -> None:
@@ -112,6 +117,9 @@ class Helper:
                     self._answers[order] = answer
                     self._open.discard(order)
                     self._changed.notify_all()
+                    if self._once and not self._open:
+                        break
+        self.stop()
         self._end()
 
     def _end(self) -> None:
@@ -128,7 +136,7 @@ def start_helper(orders: Sequence[str]) -> None:
     if os.environ.get(VARIABLE) == "0" or not can_start() or count_cores() < 2 or multiprocessing.parent_process() is not None:
         return
     try:
-        helper = Helper()
+        helper = Helper(once=True)
     except OSError:
         return
     _helping.update(dict.fromkeys(orders, helper))
