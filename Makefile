@@ -19,7 +19,7 @@ demo: .venv/train.stamp
 	$(bin)/python -m train.demo
 
 test: .venv/dev.stamp
-	$(bin)/python -m tests.warm
+	$(bin)/card-envs warm --jobs $(WORKERS)
 	$(bin)/python -m pytest -n $(WORKERS)
 
 lint: .venv/dev.stamp
@@ -30,7 +30,7 @@ lint: .venv/dev.stamp
 # numba ignores NUMBA_BOUNDSCHECK for what it finds in its cache
 test-bounds: .venv/dev.stamp
 	cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && export NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR="$$cache" && \
-	$(bin)/python -m tests.warm && $(bin)/python -m pytest -n $(WORKERS)
+	$(bin)/card-envs warm --jobs $(WORKERS) && $(bin)/python -m pytest -n $(WORKERS)
 
 speed: .venv/peers.stamp
 	$(bin)/card-envs speed --start

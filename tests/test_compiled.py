@@ -90,11 +90,11 @@ def test_reference_counts_are_used_where_they_cannot_be_turned_off(
 ) -> None:
     compile_cached, tried = compiled.compile_cached, []
 
-    def refuse(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
+    def refuse(function: Callable[..., Any], flags: dict[str, Any], wait: Callable[[], bool]) -> Any:
         tried.append(flags)
         if "_nrt" in flags:
             raise error("unknown")
-        return compile_cached(function, flags)
+        return compile_cached(function, flags, wait)
 
     monkeypatch.setattr(compiled, "compile_cached", refuse)
     loop = compiled.compile_loop(card_envs.load_game("rummy"), loops.Loop("double", lambda n: 2 * n, ()))

@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import card_envs
-from card_envs.cli import bench, games, play, replay, rules, speed
+from card_envs.cli import bench, games, play, replay, rules, speed, warm
 from card_envs.console import allow_any_output
 from card_envs.risk.cli import app as risk_app
 
@@ -66,6 +66,7 @@ app.command("replay")(replay.replay)
 app.command("bench", cls=bench.OptionalAddress)(bench.bench)
 app.add_typer(risk_app)
 app.command("speed")(speed.speed)
+app.command("warm")(warm.warm)
 
 
 def main() -> None:

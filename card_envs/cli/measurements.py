@@ -15,12 +15,12 @@ from card_envs.cli import peers
 from card_envs.cli.timing import PORTION, Measurement, Portion, choose_by_nonzero, time_aec
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
-from card_envs.engine.matches import ROWS_PER_THREAD
 from card_envs.envs.aec import make_classes
 from card_envs.envs.vector import SingleAgentVectorEnv
 from card_envs.players import Decisions, resolve
 
 LEARNERS = 1024  # environments of the vector environments
+SHARED = 512  # rows from which threads are measured
 STEPS = 4  # of these environments in a portion
 
 
@@ -121,7 +121,7 @@ def list_measurements(game: Game, players: int, rows: list[int]) -> list[Measure
         return Measurement(f"{game.name} {interface}", what, bound, game.name, peer, needs)
 
     threads = os.cpu_count() or 1
-    shared = [n for n in rows if n >= 2 * ROWS_PER_THREAD] if threads > 1 else []
+    shared = [n for n in rows if n >= SHARED] if threads > 1 else []
     learners = {"at random": "random", "like their opponents": game.default_opponent}
     return [
         measure("AEC raw_env", "nonzero and random", peers.FOUR_RAW, prepare_aec, False, False),

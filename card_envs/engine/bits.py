@@ -5,7 +5,8 @@ several cards at a time, since that is where a step spends most of its time. Eac
 """
 
 import numpy as np
-from numba.extending import register_jitable
+
+from card_envs.engine.jitable import register_jitable
 
 MOST_WORDS = 255  # in a row of flags that count_legal counts
 

@@ -11,25 +11,30 @@ processes could be mistaken for each other. They get a digest of their code into
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 import types
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, partial
 from hashlib import sha256
+from itertools import zip_longest
 from typing import Any, cast
 
 import numba
 import numpy as np
 from numba.core import errors, event
 
+from card_envs.engine import code_cache, helper
 from card_envs.engine.code_cache import compile_cached
 from card_envs.engine.game import Game
-from card_envs.engine.loops import Arrays, Loop
+from card_envs.engine.loops import Arrays, Loop, make_step_loop
 from card_envs.engine.rows import Rows
 
 config: Any = numba.config  # its attributes are made at run time
-NAMING = 5  # the version of the naming scheme; raising it invalidates everything compiled before
+typeof: Any = numba.typeof
+NAMING = 6  # the version of the naming scheme; raising it invalidates everything compiled before
 OPT_LEVEL = 2  # compiles faster than numba's default of 3, and these rules even run faster
 
 # Loops let other threads run. A loop that allocates nothing does not need numba's reference counts. Without them each view of a
@@ -37,6 +42,14 @@ OPT_LEVEL = 2  # compiles faster than numba's default of 3, and these rules even
 # is unknown, or where a rule allocates, the loop is compiled with the counts.
 COUNTED: dict[str, Any] = {"nogil": True}
 UNCOUNTED: dict[str, Any] = {"nogil": True, "_nrt": False}
+UNCOUNTABLE = (errors.NumbaError, LookupError)  # what numba raises where the counts are needed or cannot be turned off
+
+# Rules that several loops run are compiled once and linked to each of them, just as numba links any function to another that
+# calls it. So two processes can compile them at the same time, and a loop that comes later does not compile them again.
+RULES = ("init", "step", "action_mask", "observe")  # attributes of a game
+# They are called by compiled code only. numba compiles what two functions call anew if they have other flags, so these must be
+# those of `register_jitable`.
+LINKED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def _is_ours(value: Any) -> bool:
@@ -121,23 +134,89 @@ class _Announcer(event.Listener):
 
 def start_loop(game: Game, loop: Loop, flags: Mapping[str, Any]) -> tuple[Any, bool]:
     """Return numba's dispatcher of a loop, under a name of its own, and whether it is cached."""
-    function = loop.function
-    copy = types.FunctionType(function.__code__, function.__globals__, function.__name__, None, function.__closure__)
+    tell_apart(loop.rules)
+    copy = _copy(cast(types.FunctionType, loop.function))
+    if code_cache.is_supported():  # else numba would not find again what is linked to compiled functions
+        linked = {id(getattr(game, rule)): partial(link_rule, game, rule, tuple(flags.items())) for rule in RULES}
+        linked |= {id(other.function): partial(_start_other, game, other, flags) for other in loop.calls}
+        found = [linked.get(id(cell.cell_contents)) for cell in copy.__closure__ or ()]
+        copy = _copy(copy, [link() if link else None for link in found])
+    copy.__qualname__ = name_code(f"{game.name}.{loop.name}", (loop.function, *loop.rules), flags)
+    return compile_cached(copy, flags, partial(helper.wait_for_helper, f"{game.module} {loop.name}"))
+
+
+def _start_other(game: Game, loop: Loop, flags: Mapping[str, Any]) -> Any:
+    return start_loop(game, loop, flags)[0]
+
+
+def find_cache(game: Game) -> str | None:
+    """Return the folder in which the compiled loops of a game are kept; ``None`` if none can be written to."""
+    dispatcher, cached = start_loop(game, make_step_loop(game), UNCOUNTED)
+    return (config.CACHE_DIR or code_cache.find_folder(dispatcher)) if cached else None
+
+
+@cache
+def link_rule(game: Game, rule: str, flags: tuple[tuple[str, Any], ...]) -> Any:
+    """Return numba's dispatcher of one of :data:`RULES`, to be linked to loops that are compiled with these flags."""
+    function: types.FunctionType = getattr(game, rule)
+    tell_apart((function,))
+    copy = _copy(function)
+    kept = LINKED | {name: value for name, value in flags if name != "nogil"}
+    copy.__qualname__ = name_code(f"{game.name}.{rule}", (function,), kept)
+    return compile_cached(copy, kept, partial(helper.wait_for_helper, f"{game.module} rule.{rule}"))[0]
+
+
+def compile_rules(game: Game, rules: Iterable[str]) -> None:
+    """Compile some of :data:`RULES` for the types with which the loops call them, or find them in the cache."""
+    with _settings():
+        for rule in rules:
+            try:
+                link_rule(game, rule, tuple(UNCOUNTED.items())).compile(_type_rule(game, rule))
+            except UNCOUNTABLE:
+                link_rule(game, rule, tuple(COUNTED.items())).compile(_type_rule(game, rule))
+
+
+def _type_rule(game: Game, rule: str) -> tuple[Any, ...]:
+    state = typeof(np.zeros(1, game.state_dtype)[0])
+    flags, floats = numba.types.int8[::1], numba.types.float32[::1]
+    rest = {"step": (numba.int64,), "init": (), "action_mask": (flags,), "observe": (numba.int64, floats)}
+    return (state, *rest[rule])
+
+
+def _copy(function: types.FunctionType, closure: Sequence[Any] = ()) -> types.FunctionType:
+    """Return a copy of a function, which closes over other objects where ``closure`` has some."""
+    cells = function.__closure__ or ()
+    cells = tuple(types.CellType(other) if other else cell for cell, other in zip_longest(cells, closure))
+    copy = types.FunctionType(function.__code__, function.__globals__, function.__name__, None, cells)
     copy.__module__, copy.__doc__ = function.__module__, function.__doc__
-    copy.__qualname__ = name_code(f"{game.name}.{loop.name}", (function, *loop.rules), flags)
-    return compile_cached(copy, flags)
+    return copy
 
 
 def _call_first(game: Game, loop: Loop, arguments: tuple[Any, ...], flags: Mapping[str, Any]) -> tuple[Any, Any]:
     """Compile a loop for the types of its arguments and call it: return the dispatcher and the result."""
     dispatcher, cached = start_loop(game, loop, flags)
+    if cached and loop.beside and not code_cache.is_compiled(dispatcher):
+        helper.start_helper([f"{game.module} {name}" for name in loop.beside])
     with event.install_listener("numba:compile", _Announcer(f"{game.name}.{loop.name}", cached)):
         return dispatcher, dispatcher(*arguments)
 
 
+@contextmanager
+def _settings() -> Iterator[None]:
+    """Compile with numba settings of our own, and without looking for garbage: that takes long, and there is little of it."""
+    level, collects = config.OPT, gc.isenabled()
+    config.OPT = type(level)(OPT_LEVEL)
+    gc.disable()
+    try:
+        yield
+    finally:
+        config.OPT = level
+        if collects:
+            gc.enable()
+
+
 def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
     """Return the loop. It compiles at its first call, for the types of that call and no others."""
-    tell_apart(loop.rules)
     lock = threading.Lock()
     dispatcher: Any = None
 
@@ -145,16 +224,14 @@ def compile_loop(game: Game, loop: Loop) -> Callable[..., Any]:
         nonlocal dispatcher
         if dispatcher is not None:
             return dispatcher(*arguments)
-        with lock:
-            level = config.OPT
-            config.OPT = type(level)(OPT_LEVEL)
+        with lock, _settings():
             try:
-                try:
-                    ready, result = _call_first(game, loop, arguments, UNCOUNTED)
-                except (errors.NumbaError, LookupError):
-                    ready, result = _call_first(game, loop, arguments, COUNTED)
-            finally:
-                config.OPT = level
+                ready, result = _call_first(game, loop, arguments, UNCOUNTED)
+            except UNCOUNTABLE:
+                ready, result = _call_first(game, loop, arguments, COUNTED)
+            except BaseException:  # such as Ctrl-C
+                helper.stop_helpers()
+                raise
             ready.disable_compile()  # another type raises a TypeError instead of compiling silently for seconds
             dispatcher = ready
             return result

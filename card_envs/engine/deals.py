@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from numba.extending import register_jitable
-
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.state import NOBODY
 
 Rule = Callable[..., Any]

@@ -1,8 +1,8 @@
 """The contract between a game and the engine.
 
 A game is a folder under ``card_envs/games/`` whose ``__init__.py`` holds a :class:`Game`. Its rules are plain functions of one
-*state*, a row of a structured NumPy dtype. They are decorated with :func:`numba.extending.register_jitable`, so that the engine
-can run the same functions interpreted, or compiled over many rows.
+*state*, a row of a structured NumPy dtype. They are decorated with :func:`~card_envs.engine.jitable.register_jitable`, so that
+the engine can run the same functions interpreted, or compiled over many rows.
 """
 
 from __future__ import annotations

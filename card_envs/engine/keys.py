@@ -16,8 +16,9 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from card_envs.engine.jitable import register_jitable
 
 SEED_BITS = 256
 SEED_WORDS, ROOT_WORDS = SEED_BITS // 64, 2

@@ -9,12 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from card_envs.engine.bits import count_legal, nth_legal
 from card_envs.engine.game import Game, Policy
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import DECK, NO_SALT, POLICIES, REDEALS, derive
+from card_envs.engine.posts import AUTO_RESET, COUNT, READY, WRITE_OBSERVATIONS, ask_all, await_all, stand_by, write_state
 from card_envs.engine.random import stream
 
 RESET = -1  # in place of an action: deal the match of the row anew
@@ -105,11 +106,17 @@ def pay_score(s, margin, scale, rewards):
 
 @dataclass(frozen=True)
 class Loop:
-    """The plain function of a loop, and the rules that it runs. The digest of both becomes part of its name in the cache."""
+    """The plain function of a loop, and the rules that it runs. The digest of both becomes part of its name in the cache.
+
+    While the loop is compiled, another process can compile what ``beside`` names: rules that are linked to it, and loops that
+    are about to be needed. The names are those of :mod:`card_envs.engine.warming`.
+    """
 
     name: str
     function: Callable[..., Any]
     rules: tuple[Any, ...]
+    beside: tuple[str, ...] = ()
+    calls: tuple[Loop, ...] = ()  # other loops that it calls
 
 
 def make_step_loop(game: Game) -> Loop:
@@ -125,7 +132,7 @@ def make_step_loop(game: Game) -> Loop:
             restart = action == RESET
             for seat in range(m.rewards.shape[1]):
                 m.rewards[r, seat] = 0.0
-            mover = s.to_move
+            mover = 0 + s.to_move  # an int64 as every other seat, so that one compiled `observe` serves all loops
             if action >= 0:
                 finished = s.finished
                 m.decisions[r] += 1
@@ -153,13 +160,44 @@ def make_step_loop(game: Game) -> Loop:
             for w in range(m.words.shape[1]):
                 m.words[r, w] = 0
             if not s.over:
-                mover = s.to_move
+                mover = 0 + s.to_move
                 action_mask(s, m.mask[r])
             if write_observations and mover >= 0:  # when the match is over, its last mover sees the end
                 observe(s, mover, m.observation[r])
         return 0
 
-    return Loop("step", step, (init, play, action_mask, observe, begin_match, pay_win, pay_score))
+    rules = init, play, action_mask, observe, begin_match, pay_win, pay_score
+    return Loop("step", step, rules, beside=("rule.observe", "rule.action_mask", "legal", "choose_random"))
+
+
+def make_share_loop(game: Game) -> Loop:
+    """Make the loop by which threads share the rows of a step: see :mod:`card_envs.engine.posts`.
+
+    The caller (``leads``) asks for shares at the posts ``which`` and carries out the rows that are left. The loop returns how
+    many these were, or -1 if shares of others are still to be awaited after so many looks. A worker carries out what it is
+    asked for at its post, ``which[0]``, until nobody has asked for so many looks.
+
+    Both are one loop, because the step that is compiled into it is long.
+    """
+    whole = make_step_loop(game)
+    step = whole.function
+
+    def share(m, rows, posts, copied, which, leads, looks, auto_reset, write_observations, reward, scale):
+        count = ask_all(posts, rows, copied, which, auto_reset, write_observations) if leads else 0
+        mine = rows if leads else copied[which[0]]
+        post = posts[which[0]]
+        while leads or stand_by(post, looks):
+            if not leads:
+                count = post[COUNT]
+                auto_reset = post[AUTO_RESET]
+                write_observations = post[WRITE_OBSERVATIONS]
+            step(m, mine[:count], auto_reset, write_observations, reward, scale)
+            if leads:
+                return count if await_all(posts, which, looks) else -1
+            write_state(post, READY)
+        return 0
+
+    return Loop("share", share, (ask_all, stand_by, await_all, *whole.rules), calls=(whole,))
 
 
 def make_legal_loop(game: Game) -> Loop:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -18,10 +16,10 @@ from card_envs.engine.keys import SEED_WORDS, derive_roots, join_seed, split_see
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
 from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
+from card_envs.engine.threads import Team
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
-ROWS_PER_THREAD = 1024  # with fewer rows, waking a thread costs more than it saves
 
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -109,6 +107,7 @@ class Matches:
 
     def _allocate(self, states: States, template: States) -> None:
         n = self.size = len(states)
+        self._team: Team | None = None  # the threads that share the rows
         self.rows: Rows = np.arange(n)
         self.states = states
         self.template = template
@@ -178,21 +177,34 @@ class Matches:
 
     def run(self, rows: Rows) -> None:
         """Carry out ``actions`` in these rows, and prepare the given order of the next deck if there is one."""
-        threads = min(self.threads, len(rows) // ROWS_PER_THREAD)
-        if threads < 2 or self.interpreted:
+        if self.threads < 2 or self.interpreted:
             self._run(rows)
         else:
-            parts = np.array_split(rows, threads)
-            waiting = [_thread_pool().submit(self._run, part) for part in parts[1:]]
-            self._run(parts[0])  # the calling thread takes a part as well
-            for part in waiting:
-                part.result()
+            self._find_team().run(rows, self._run, int(self.auto_reset), int(self.write_observations))
         if self.later_orders:
             self._prepare_orders()
 
     def _run(self, rows: Rows) -> None:
         self._step(self.arrays, rows, *self._settings())
         self._step = unwrap(self._step)
+
+    def prepare_threads(self) -> None:
+        """Compile what several threads need, or find it in the cache."""
+        self._find_team().prepare()
+
+    def _find_team(self) -> Team:
+        if self._team is None:
+            loop = self._load_loop(loops.make_share_loop)
+            arrays, reward, scale = self.arrays, REWARDS[self.reward], self.scale
+
+            def share(*arguments: Any) -> int:
+                nonlocal loop
+                left: int = loop(arrays, *arguments, reward, scale)
+                loop = unwrap(loop)
+                return left
+
+            self._team = Team(self.threads, self.size, share)
+        return self._team
 
     def _settings(self) -> tuple[int, int, int, float]:
         return int(self.auto_reset), int(self.write_observations), REWARDS[self.reward], self.scale
@@ -391,15 +403,3 @@ class Matches:
         self.__init__(**state["arguments"])  # type: ignore[misc]
         self.later_orders = state["orders"]
         restore_bytes(self.list_arrays_to_save(), state["data"])
-
-
-_pools: dict[int, ThreadPoolExecutor] = {}
-
-
-def _thread_pool() -> ThreadPoolExecutor:
-    """Return the pool of threads of this process, since threads do not survive a fork."""
-    pid = os.getpid()
-    if pid not in _pools:
-        _pools.clear()
-        _pools[pid] = ThreadPoolExecutor(max(1, (os.cpu_count() or 1) - 1), thread_name_prefix="card_envs")
-    return _pools[pid]

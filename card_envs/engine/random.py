@@ -8,9 +8,9 @@ Every operand is a ``uint64``, since numba turns operands of mixed signs into fl
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.bits import count_legal, nth_legal
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import derive_shuffle
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.picture import BACK, Card, CardStyle
 from card_envs.engine.bits import lowest_bit, popcount
 from card_envs.engine.random import shuffle

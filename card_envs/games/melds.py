@@ -6,9 +6,9 @@ says whether aces are high, too: then a run may end Q-K-A, but it never goes aro
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.bits import lowest_bit
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import (
     ACE, ACES, CARDS, EMPTY, IN_SUIT, KING, KINGS, RANK, SUIT, SUITS, TWOS, bit, holds, of_rank, without_lowest,
 )  # fmt: skip

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.code_cache import compile_cached
 from card_envs.engine.compiled import COUNTED, name_code
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.lines import (
     BONUS_POINTS,
     FLIP_SEVEN,

@@ -1,7 +1,8 @@
 """The loops of the race: a round without special cards, as a graph of states, is solved for each pair of totals."""
 
 import numpy as np
-from numba.extending import register_jitable
+
+from card_envs.engine.jitable import register_jitable
 
 CLOSE = 1e-9  # the accuracy of a win probability that depends on itself
 

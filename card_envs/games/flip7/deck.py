@@ -1,8 +1,8 @@
 """The deck of Flip 7 and its discard pile: how they are shuffled, and where the next card comes from."""
 
 import numpy as np
-from numba.extending import register_jitable
 
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import shuffle
 from card_envs.games.deck import complete_deck, list_cards
 from card_envs.games.flip7.state import COPIES, FIRST_MODIFIER, KINDS
@@ -35,7 +35,7 @@ def build_deck(s):
     """F1: the full deck, shuffled under the cards of a given order."""
     for kind in range(KINDS):
         s.unseen[kind] = COPIES[kind]
-    shuffle_deck(s, s.ordered, complete_deck(s.deck, s.ordered, FULL_DECK))
+    shuffle_deck(s, 0 + s.ordered, complete_deck(s.deck, s.ordered, FULL_DECK))
 
 
 @register_jitable

@@ -6,9 +6,10 @@ rest is about the lines on a table: how they change, what they score, and which 
 """
 
 import numpy as np
-from numba.extending import overload, register_jitable
+from numba.extending import overload
 
 from card_envs.engine.bits import popcount
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.deck import pack_next, sum_packed
 from card_envs.games.flip7.state import (
     BUSTED, COPIES, FIRST_MODIFIER, HALF, KINDS, LUCKY_13, MAX_PLAYERS, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,

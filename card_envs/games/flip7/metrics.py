@@ -1,8 +1,7 @@
 """What players of Flip 7 are measured by, beside who wins."""
 
-from numba.extending import register_jitable
-
 from card_envs.engine.game import Metric
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.state import ACTION_DRAW, BUSTED, FLIPPED
 
 COUNTS = ("rounds", "points", "squares", "busts", "flips", "draws", "reached", "rounds_to_target")

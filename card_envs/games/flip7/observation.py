@@ -1,10 +1,10 @@
 """What a seat sees of Flip 7: all but the deck's order. Only the point of view differs, own seat first, then clockwise."""
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.bits import write_set
 from card_envs.engine.game import FieldSpec, locate_fields
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.deck import count_cards, pack_next, sum_packed
 from card_envs.games.flip7.lines import find_doubles, score_seat
 from card_envs.games.flip7.state import (

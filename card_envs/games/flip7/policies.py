@@ -7,10 +7,10 @@ Everything but the deck's order is public, and no player reads that order: only 
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy, Rule
 from card_envs.engine.bits import is_legal
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import choose_random
 from card_envs.games.flip7.deck import count_cards, count_next, count_numbers
 from card_envs.games.flip7.lines import BUST, PAIR, add_card, count_busting, get_value, has_card, score_seat

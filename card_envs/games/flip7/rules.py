@@ -2,11 +2,12 @@
 
 Effects do not call effects: each pushes what is to happen on the agenda, and :func:`run` carries out what lies on top until a
 seat has to choose. So neither a Flip Four inside a Flip Four nor a round that ends in the deal needs recursion.
+
+``0 + …`` makes an int64 of a field, so that a rule that others call is compiled for one type of seats and cards only.
 """
 
-from numba.extending import register_jitable
-
 from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.flip7.deck import build_deck, draw_card, lay_out
 from card_envs.games.flip7.lines import (
@@ -111,13 +112,13 @@ def may_pick_from(s, seat, mover, card):
 @register_jitable
 def action_mask(s, mask):
     """Set the legal actions of the seat to move in ``mask``, which is all zero."""
-    mover = s.to_move
+    mover = 0 + s.to_move
     players = s.players
     if s.phase == TURN:  # F36
         mask[ACTION_DRAW] = 1
         mask[ACTION_STAY] = not has_card(s.held[mover], ZERO)  # F31
         return
-    card = s.agenda[s.depth - 1, 2]
+    card = 0 + s.agenda[s.depth - 1, 2]
     for distance in range(players):
         seat = (mover + distance) % players
         base = SEATS_FROM + distance * PER_SEAT
@@ -147,7 +148,7 @@ def push(s, task, seat, card, count):
 def give(s, target):
     """The card is given to ``target``. What it does is what it pushes on the agenda, the last thing first."""
     s.depth -= 1
-    card = s.agenda[s.depth, 2]
+    card = 0 + s.agenda[s.depth, 2]
     if card < FIRST_ACTION:
         append_card(s, target, card)  # F16
     elif card == JUST_ONE_MORE:  # F33
@@ -164,7 +165,7 @@ def give(s, target):
 @register_jitable
 def pick(s, seat, card):
     """The receiver of a Steal, Swap or Discard has chosen a card."""
-    action = s.agenda[s.depth - 1, 2]
+    action = 0 + s.agenda[s.depth - 1, 2]
     if action == SWAP and s.picked_seat == NOBODY:
         s.picked_seat = seat
         s.picked_card = card
@@ -176,17 +177,17 @@ def pick(s, seat, card):
         s.discard[card] += 1
     elif action == STEAL:
         remove_card(s, seat, card)
-        receive(s, s.to_move, card)
+        receive(s, 0 + s.to_move, card)
     else:
-        first = s.picked_seat
+        first = 0 + s.picked_seat
         s.picked_seat = NOBODY
-        exchange(s, first, s.picked_card, seat, card)
+        exchange(s, first, 0 + s.picked_card, seat, card)
 
 
 @register_jitable
 def end_round(s):
     """F39: score, discard the lines."""
-    for seat in range(s.players):
+    for seat in range(0 + s.players):
         points = score_seat(s, seat)
         if s.brutal and s.bonus == seat:
             points += BONUS_POINTS if s.flipper == seat else -BONUS_POINTS  # F43
@@ -221,7 +222,7 @@ def next_active(s, seat):
 
 @register_jitable
 def has_receiver(s, card):
-    for seat in range(s.players):
+    for seat in range(0 + s.players):
         if may_receive(s, seat, card):
             return True
     return False
@@ -230,7 +231,7 @@ def has_receiver(s, card):
 @register_jitable
 def take(s, seat, queue):
     """``seat`` is dealt or draws a card: a number is received, any other card is to be given, at once or (F32) from a queue."""
-    card = draw_card(s)
+    card = 0 + draw_card(s)
     if card < FIRST_MODIFIER:
         receive(s, seat, card)
     elif queue == NO_QUEUE:
@@ -252,9 +253,9 @@ def run(s):
     while s.depth > 0:
         top = s.depth - 1
         task = s.agenda[top, 0]
-        seat = s.agenda[top, 1]
-        card = s.agenda[top, 2]
-        count = s.agenda[top, 3]
+        seat = 0 + s.agenda[top, 1]
+        card = 0 + s.agenda[top, 2]
+        count = 0 + s.agenda[top, 3]
         if task == DEAL_TASK:  # F4: clockwise from the dealer's left
             if count < s.players:
                 s.agenda[top, 3] = count + 1
@@ -337,7 +338,7 @@ def begin_deal(s):
 def step(s, action):
     """Play a legal action of the seat to move, and go on to the next decision."""
     if action == ACTION_DRAW:
-        take(s, s.to_move, NO_QUEUE)
+        take(s, 0 + s.to_move, NO_QUEUE)
     elif action == ACTION_STAY:
         s.status[s.to_move] = STAYED
     else:

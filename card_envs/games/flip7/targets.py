@@ -5,9 +5,9 @@ player, fully against the leader, and less against the other opponents.
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.bits import is_legal
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.deck import count_cards, count_next
 from card_envs.games.flip7.lines import (
     BONUS_POINTS, BUST, FLIP_SEVEN, add_card, count_line, get_value, has_card, is_double, score_seat, sum_line, sum_minus,

@@ -1,8 +1,7 @@
 """What players of Pis Yedili are measured by, beside who wins."""
 
-from numba.extending import register_jitable
-
 from card_envs.engine.game import NOBODY, Metric
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import IN_SUIT, JACK, SEVEN
 from card_envs.games.pis_yedili.rules import PENALTY
 from card_envs.games.pis_yedili.state import ACTION_DRAW, ACTION_TAKE

@@ -1,10 +1,10 @@
 """What a seat sees of Pis Yedili: its own hand, the pile, and of the other hands and the stock their sizes (P29)."""
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.bits import popcount, write_set
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import DECK_SIZE, NO_CARD
 from card_envs.games.pis_yedili.state import NO_SUIT, OVER
 

@@ -7,10 +7,10 @@ pass although a card fits. They use their own hand, the pile, and how many cards
 from typing import NamedTuple
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
 from card_envs.engine.bits import lowest_bit, popcount
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import below
 from card_envs.games.deck import (
     ACE, CLUBS, EIGHT, EMPTY, FULL, IN_SUIT, JACK, RANK, SEVEN, TEN, bit, chance_of_any, count_fewest, nth, without_lowest,

@@ -1,10 +1,10 @@
 """Pis Yedili – the rules, as functions over one record (``state.STATE``). # P15 is a number of RULES.md."""
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import DECIDED, GOES_ON, NOBODY
 from card_envs.engine.bits import mark_set, popcount
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.deck import (
     ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL_DECK, IN_SUIT, JACK, KING, NO_CARD, QUEEN, RANK, SEVEN, TEN, bit,

@@ -1,8 +1,7 @@
 """What players of Rummy are measured by, beside who wins."""
 
-from numba.extending import register_jitable
-
 from card_envs.engine.game import Metric
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.rummy.state import ACTION_DISCARD, ACTION_TAKE
 
 COUNTS = ("deals", "laid", "caught", "outs", "takes", "taken")

@@ -1,10 +1,10 @@
 """What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, what is known of other hands (R30)."""
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.bits import popcount, write_set
+from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, bit
 from card_envs.games.melds import HIGH_ACE
 from card_envs.games.rummy.rules import table_cards

@@ -9,10 +9,10 @@ They read what a seat may know: its hand, the pile, the table, the cards known t
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import Policy
 from card_envs.engine.bits import is_legal, lowest_bit, popcount
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import choose_random
 from card_envs.games.deck import ACES, EMPTY, IN_SUIT, NO_CARD, bit, count_fewest, holds, of_rank, without_lowest
 from card_envs.games.melds import above, below, in_melds, outs

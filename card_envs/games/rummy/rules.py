@@ -1,10 +1,10 @@
 """Rummy and Rummy 500 – the rules, as functions over one record (``state.STATE``). # R8 is a number of RULES.md."""
 
 import numpy as np
-from numba.extending import register_jitable
 
 from card_envs.engine.game import CUT_OFF, DECIDED, GOES_ON
 from card_envs.engine.bits import lowest_bit, mark_set, popcount
+from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import REDEAL, shuffle
 from card_envs.games.deck import (
     ACE, ACES, DECK_SIZE, EMPTY, FULL_DECK, IN_SUIT, NO_CARD, NUMBERS, TENS, bit, build_deck, collect_stock, deal_hands,
