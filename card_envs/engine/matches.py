@@ -16,7 +16,8 @@ from card_envs.engine.keys import SEED_WORDS, derive_roots, join_seed, split_see
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
 from card_envs.engine.random import mix, stream
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
-from card_envs.engine.threads import Team
+from card_envs.engine.share import make_share_loop
+from card_envs.engine.threads import Team, make_team
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
@@ -194,16 +195,8 @@ class Matches:
 
     def _find_team(self) -> Team:
         if self._team is None:
-            loop = self._load_loop(loops.make_share_loop)
-            arrays, reward, scale = self.arrays, REWARDS[self.reward], self.scale
-
-            def share(*arguments: Any) -> int:
-                nonlocal loop
-                left: int = loop(arrays, *arguments, reward, scale)
-                loop = unwrap(loop)
-                return left
-
-            self._team = Team(self.threads, self.size, share)
+            loop = self._load_loop(make_share_loop)
+            self._team = make_team(self.threads, loop, self.arrays, REWARDS[self.reward], self.scale)
         return self._team
 
     def _settings(self) -> tuple[int, int, int, float]:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from card_envs.engine.compiled import unwrap
+from card_envs.engine.loops import Arrays
 from card_envs.engine.posts import ASKED, ASLEEP, READY, STATE, WORDS
 
 STANDS_BY = 200e-6  # seconds
@@ -31,7 +33,7 @@ REFRESHED = 256  # after so many steps one thread does all of it, to know how lo
 
 Rows = NDArray[np.int64]
 Post = NDArray[np.int64]
-# what `make_share_loop` of `loops` describes: (rows, posts, copied, which, leads, looks, auto_reset, write_observations)
+# what `make_share_loop` describes: (rows, posts, copied, which, leads, looks, auto_reset, write_observations)
 Share = Callable[[Rows, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int, int, int, int], int]
 
 
@@ -211,3 +213,15 @@ class Team:
             serve = partial(self._share, self._copied[0], self._posts, self._copied, place[1], 0, self._looks, 0, 0)
             worker.send(place[0], serve)
         return long
+
+
+def make_team(threads: int, loop: Callable[..., int], arrays: Arrays, reward: int, scale: float) -> Team:
+    """Make the team for the matches with these arrays, from the loop by which it shares their rows."""
+
+    def share(*arguments: Any) -> int:
+        nonlocal loop
+        left = loop(arrays, *arguments, reward, scale)
+        loop = unwrap(loop)
+        return left
+
+    return Team(threads, len(arrays.states), share)
