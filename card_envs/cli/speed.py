@@ -104,9 +104,9 @@ FIRST_STEP = """
 import json, sys, time
 start = time.perf_counter()
 import card_envs
-from card_envs.envs.aec import aec
+from card_envs.envs.aec import make_classes
 imported = time.perf_counter()
-env = aec(sys.argv[1], __name__)[0]()
+env = make_classes(sys.argv[1], __name__)[0]()
 env.reset(seed=1)
 env.step(int(env.last()[0]["action_mask"].argmax()))
 print(json.dumps([imported - start, time.perf_counter() - imported]))
