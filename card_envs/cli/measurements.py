@@ -15,7 +15,7 @@ from card_envs.cli import peers
 from card_envs.cli.timing import PORTION, Measurement, Portion, choose_by_nonzero, time_aec
 from card_envs.engine.batch import Batch
 from card_envs.engine.game import Game
-from card_envs.engine.matches import ROWS_PER_THREAD
+from card_envs.engine.threads import ROWS_PER_THREAD
 from card_envs.envs.aec import make_classes
 from card_envs.envs.vector import SingleAgentVectorEnv
 from card_envs.players import Decisions, resolve
