@@ -56,9 +56,9 @@ ACTION_FIELDS = (
     FieldSpec("again", (1,), "the same player decides next"),
     FieldSpec("reply_size", (1,), "cards in the hand of the replier", 10.0, 0.0, 4.5),
     FieldSpec("reply_inverse", (1,), "1 / that number"),
-    FieldSpec("reply", (1,), "about how likely the replier holds a card that may be played after the action: a seven after a seven"),
-    FieldSpec("reply_card", (1,), "the share of the unseen cards that may be played after the action"),
-    FieldSpec("reply_ranks", (4,), "about how likely the replier holds a jack, seven, ace, eight that may be played after the action"),
+    FieldSpec("reply", (1,), "about how likely the replier holds a card that fits then; after a seven, another seven"),
+    FieldSpec("reply_card", (1,), "the share of the unseen cards that fit then"),
+    FieldSpec("reply_ranks", (4,), "about how likely the replier holds a jack, seven, ace, eight that fits then"),
     # the hand after the action
     FieldSpec("rest_size", (1,), "cards in the hand, with those drawn", 7.0, 0.0, 6.5),
     FieldSpec("rest_few", (2,), "one card, two cards are left in the hand, with those drawn"),
@@ -74,7 +74,7 @@ ACTION_FIELDS = (
     FieldSpec("follow_points", (1,), "the points of such cards", 30.0, 0.0, 9.0),
     FieldSpec(
         "comeback", (1,),
-        "of the unseen cards, jacks left out, that may be played after the action: the share on which the hand could follow",
+        "of the unseen cards, jacks left out, that fit then: the share on which the hand could follow",
     ),
     FieldSpec(
         "lonely", (1,), "cards of the hand, jacks left out, that share neither suit nor rank with another one", 3.0, 0.0, 1.5
