@@ -39,7 +39,6 @@ def make_matches(
     **options: OptionValue,
 ) -> Matches:
     """Check the arguments, which are those of :class:`Batch`, and return matches that have not been dealt yet."""
-    check_features(game, action_features)
     return Matches(
         game,
         check_count("size", size),
@@ -50,7 +49,7 @@ def make_matches(
         interpreted=interpreted,
         auto_reset=auto_reset,
         write_observations=write_observations,
-        action_features=action_features,
+        action_features=check_features(game, action_features),
     )
 
 

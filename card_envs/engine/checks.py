@@ -31,12 +31,13 @@ def check_count(what: str, value: object) -> int:
     return int(value)
 
 
-def check_features(game: Game, wanted: object) -> None:
-    """Raise ``ValueError`` if ``wanted`` is no bool, or if it asks for action features that the game does not have."""
+def check_features(game: Game, wanted: object) -> bool:
+    """Return whether action features are ``wanted``, which is true or false, of a game that has them."""
     if not isinstance(wanted, bool | np.bool_):
         raise ValueError(f"action_features = {shorten(wanted)}: allowed is true or false")
     if wanted and game.action_features is None:
         raise ValueError(f"action_features: {game.name} has none")
+    return bool(wanted)
 
 
 def check_seat(seat: object, players: int) -> int:

@@ -1,8 +1,8 @@
 """What an action of Pis Yedili does, in figures without seats, from what the seat to move knows.
 
-The *next* player is the one whose turn comes next in the direction of play if nothing is skipped or turned. The *replier* is
-the first other player to be asked after the action has had its effect. The *hand after the action* lacks a card that is played;
-of cards that are drawn only the number is known. All unseen cards are weighed alike.
+The *next* player is the one whose turn comes next in the direction of play if nothing is skipped or turned; the one who
+*replies* is the first other player to be asked after the action has had its effect. The cards *kept* are the hand after the
+action, without those that are drawn, of which only the number is known. All unseen cards are weighed alike.
 """
 
 import numpy as np
@@ -22,7 +22,7 @@ from card_envs.games.pis_yedili.tactics import (
 
 BEST = np.array([*Best()])
 ALL_ACES, ALL_EIGHTS = RANK << np.uint64(ACE), RANK << np.uint64(EIGHT)
-LIMIT = 5.0
+LIMIT = 5.0  # of the appraisal
 
 ACTION_FIELDS = (
     # the decision, the same for all its actions
@@ -32,20 +32,20 @@ ACTION_FIELDS = (
     FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
     FieldSpec("late", (1,), "how near the end of the stock is: players / (players + cards in the stock)"),
     FieldSpec("hand_size", (1,), "cards in the own hand", 10.0, 0.0, 4.5),
-    FieldSpec("hand_inverse", (1,), "1 / that number"),
+    FieldSpec("hand_inverse", (1,), "1 / cards in the own hand"),
     FieldSpec("hand_points", (1,), "points of the own hand", 50.0, 0.0, 10.2),
     FieldSpec("hand_jacks", (1,), "jacks in the own hand", 2.0, 0.0, 2.0),
     FieldSpec("hand_sevens", (1,), "sevens in the own hand", 2.0, 0.0, 2.0),
     FieldSpec("expected_lead", (1,), "expected mean points of the other hands, minus the points of the own", 50.0, -10.2, 10.2),
-    FieldSpec("next_size", (1,), "cards in the hand of the next player", 10.0, 0.0, 4.5),
-    FieldSpec("next_inverse", (1,), "1 / that number"),
+    FieldSpec("next_size", (1,), "cards in the hand of the next player in the direction of play", 10.0, 0.0, 4.5),
+    FieldSpec("next_inverse", (1,), "1 / cards in the hand of the next player"),
     FieldSpec("next_few", (2,), "the next player has one card, two cards"),
     FieldSpec("fewest_size", (1,), "cards in the smallest hand among the others", 10.0, 0.0, 4.5),
-    FieldSpec("fewest_inverse", (1,), "1 / that number"),
+    FieldSpec("fewest_inverse", (1,), "1 / cards in the smallest hand among the others"),
     FieldSpec("fewest_few", (2,), "the smallest hand among the others has one card, two cards"),
     FieldSpec("others_size", (1,), "mean number of cards in the other hands", 10.0, 0.0, 4.5),
-    FieldSpec("unseen_jacks", (1,), "jacks that are unseen", 4.0),
-    FieldSpec("unseen_sevens", (1,), "sevens that are unseen", 4.0),
+    FieldSpec("unseen_jacks", (1,), "jacks in the stock and in the other hands", 4.0),
+    FieldSpec("unseen_sevens", (1,), "sevens in the stock and in the other hands", 4.0),
     FieldSpec("next_jack", (1,), "about how likely the next player holds a jack"),
     FieldSpec("next_seven", (1,), "about how likely the next player holds a seven"),
     # the action
@@ -54,37 +54,29 @@ ACTION_FIELDS = (
     FieldSpec("points", (1,), "the points of the card played", 20.0, 0.0, 1.25),
     FieldSpec("ends", (1,), "the deal is over: the last card was played, or the stock runs out"),
     FieldSpec("again", (1,), "the same player decides next"),
-    FieldSpec("reply_size", (1,), "cards in the hand of the replier", 10.0, 0.0, 4.5),
-    FieldSpec("reply_inverse", (1,), "1 / that number"),
-    FieldSpec("reply", (1,), "about how likely the replier holds a card that fits then; after a seven, another seven"),
-    FieldSpec("reply_card", (1,), "the share of the unseen cards that fit then"),
-    FieldSpec("reply_ranks", (4,), "about how likely the replier holds a jack, seven, ace, eight that fits then"),
+    FieldSpec("reply_size", (1,), "cards of the player who replies, the first other one to be asked after it", 10.0, 0.0, 4.5),
+    FieldSpec("reply_inverse", (1,), "1 / cards of the player who replies"),
+    FieldSpec("reply", (1,), "about how likely they hold a card that may be played; after a seven, a seven"),
+    FieldSpec("reply_card", (1,), "how many of the unseen cards may be played in reply, as a share of them"),
+    FieldSpec("reply_ranks", (4,), "about how likely they hold a jack, seven, ace, eight that may be played"),
     # the hand after the action
-    FieldSpec("rest_size", (1,), "cards in the hand, with those drawn", 7.0, 0.0, 6.5),
-    FieldSpec("rest_few", (2,), "one card, two cards are left in the hand, with those drawn"),
-    FieldSpec("rest_points", (1,), "points of the hand", 50.0, 0.0, 10.2),
-    FieldSpec("rest_ranks", (4,), "jacks, sevens, aces, eights in the hand", 2.0, 0.0, 2.0),
+    FieldSpec("rest_size", (1,), "cards in the hand after it, with those drawn", 7.0, 0.0, 6.5),
+    FieldSpec("rest_few", (2,), "one card, two cards are in the hand after it, with those drawn"),
+    FieldSpec("rest_points", (1,), "points of the cards kept: the hand after it, without those drawn", 50.0, 0.0, 10.2),
+    FieldSpec("rest_ranks", (4,), "jacks, sevens, aces, eights kept", 2.0, 0.0, 2.0),
     FieldSpec(
-        "follow", (1,),
-        "cards of the hand that could follow on the pile as the action leaves it (on a jack, those of the longest suit)",
+        "follow", (1,), "cards kept that fit the pile as the action leaves it; after a jack, those of the longest suit",
         5.0, 0.0, 4.0,
     ),
-    FieldSpec("follow_any", (1,), "there is such a card"),
-    FieldSpec("follow_share", (1,), "the share of such cards in the hand"),
-    FieldSpec("follow_points", (1,), "the points of such cards", 30.0, 0.0, 9.0),
-    FieldSpec(
-        "comeback", (1,),
-        "of the unseen cards, jacks left out, that fit then: the share on which the hand could follow",
-    ),
-    FieldSpec(
-        "lonely", (1,), "cards of the hand, jacks left out, that share neither suit nor rank with another one", 3.0, 0.0, 1.5
-    ),
-    FieldSpec("longest", (1,), "cards in the longest suit of the hand, jacks left out", 5.0, 0.0, 2.4),
-    FieldSpec("suits", (1,), "suits in the hand, jacks left out", 4.0),
-    FieldSpec("ranks", (1,), "ranks in the hand", 7.0, 0.0, 2.0),
-    FieldSpec(
-        "same_suit", (1,), "cards of the hand in the suit that is played, or, jacks left out, that is named", 5.0, 0.0, 2.4
-    ),
+    FieldSpec("follow_any", (1,), "a card that is kept fits the pile then"),
+    FieldSpec("follow_share", (1,), "how many of the cards kept fit the pile then, as a share of them"),
+    FieldSpec("follow_points", (1,), "points of the cards kept that fit the pile then", 30.0, 0.0, 9.0),
+    FieldSpec("comeback", (1,), "of the unseen cards but jacks that may be played in reply, the share on which one kept fits"),
+    FieldSpec("lonely", (1,), "cards kept, not counting jacks, that share neither suit nor rank with another", 3.0, 0.0, 1.5),
+    FieldSpec("longest", (1,), "cards kept in the longest suit, not counting jacks", 5.0, 0.0, 2.4),
+    FieldSpec("suits", (1,), "suits kept, not counting jacks", 4.0),
+    FieldSpec("ranks", (1,), "ranks kept", 7.0, 0.0, 2.0),
+    FieldSpec("same_suit", (1,), "cards kept in the suit of the card played, or but jacks in the suit named", 5.0, 0.0, 2.4),
     # the player `best`
     FieldSpec("appraisal", (1,), "what the player best finds the action worth, in points", 20.0, -LIMIT, LIMIT),
     FieldSpec("best", (1,), "the player best would choose the action"),
