@@ -56,13 +56,13 @@ def batch(
     threads: int = 1,
     reward: str = "win",
     episode: str = "match",
+    action_features: bool = False,
     interpreted: bool = False,
     **options: OptionValue,
 ) -> Batch:
     """Make a batch of many matches of the game ``name``: see :class:`card_envs.Batch`."""
-    return Batch(
-        load_game(name), size, seed=seed, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **options
-    )
+    settings: dict[str, Any] = {"reward": reward, "episode": episode, "action_features": action_features, **options}
+    return Batch(load_game(name), size, seed=seed, threads=threads, interpreted=interpreted, **settings)
 
 
 def replay(record: Mapping[str, Any]) -> Table:

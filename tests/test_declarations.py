@@ -13,7 +13,7 @@ import pytest
 
 import card_envs
 from card_envs.engine.deals import CUT_OFF, DECIDED, GOES_ON, compose_rules
-from card_envs.engine.game import PIECES, Game, Option
+from card_envs.engine.game import OPTIONAL_PIECES, PIECES, Game, Option
 from card_envs.engine.observation import FieldSpec, locate_fields
 from card_envs.engine.rows import Row, from_bytes, open_row
 from card_envs.engine.state import COMMON_FIELDS, StateField, StateLayout, lay_out_state
@@ -191,7 +191,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     folder = tmp_path / "toy"
     folder.mkdir()
     (folder / "__init__.py").write_text("")
-    for module in PIECES:
+    for module in (*PIECES, *OPTIONAL_PIECES):
         (folder / f"{module}.py").write_text(f"from card_envs.games.pis_yedili.{module} import *\n")
     monkeypatch.syspath_prepend(str(tmp_path))
     yield folder
@@ -214,7 +214,10 @@ def test_a_game_is_made_of_its_modules(package: Path) -> None:
     assert table.legal_actions() == other.legal_actions()
 
 
-@pytest.mark.parametrize(("module", "piece"), [(module, piece) for module, names in PIECES.items() for piece in names.values()])
+@pytest.mark.parametrize(
+    ("module", "piece"),
+    [(module, piece) for module, names in (PIECES | OPTIONAL_PIECES).items() for piece in names.values()],
+)
 def test_a_missing_piece_is_named(package: Path, module: str, piece: str) -> None:
     with (package / f"{module}.py").open("a") as file:
         file.write(f"del {piece}\n")
@@ -226,6 +229,20 @@ def test_a_misspelt_piece_is_named_with_its_misspelling(package: Path) -> None:
     with (package / "rules.py").open("a") as file:
         file.write("judge_mach = judge_match\ndel judge_match\n")
     with pytest.raises(TypeError, match=r"toy\.rules has no judge_match; is judge_mach meant to be it\?"):
+        make_toy()
+
+
+def test_a_game_may_lack_action_features(package: Path) -> None:
+    assert make_toy().action_features is card_envs.load_game("pis_yedili").action_features
+    sys.modules.pop("toy.features")
+    (package / "features.py").unlink()
+    assert (make_toy().action_features, make_toy().action_fields()) == (None, {})
+
+
+def test_action_features_have_the_same_shape_at_every_table(package: Path) -> None:
+    with (package / "features.py").open("a") as file:
+        file.write("from card_envs.engine.game import FieldSpec\nACTION_FIELDS += (FieldSpec('hands', ('players',), ''),)\n")
+    with pytest.raises(TypeError, match="the action feature hands must have the same shape with any options"):
         make_toy()
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
+
 import card_envs
 from card_envs import Table
 from card_envs.engine.rows import open_row
@@ -188,3 +191,18 @@ def test_parameters_are_named_in_the_order_of_their_places() -> None:
     assert choice(name, suit_seven=1e6) == "suit s"
     assert choice(position("2c 4c 6c", "Jh", 5, 5, 5, phase="suit", gone=" ".join(f"{r}d" for r in "A23456789TQK")),
                   suit_reply=-1e6) == "suit d"  # fmt: skip
+
+
+@pytest.mark.parametrize("players", PIS.players)
+def test_best_chooses_what_it_appraises_highest(players: int, seed: int) -> None:
+    """Draws, takes, passes and suits are appraised on the same scale as cards, the last card too."""
+    batch = card_envs.batch("pis_yedili", 200, players=players, seed=seed, action_features=True)
+    appraisal, best = (PIS.action_fields()[name].slice.start for name in ("appraisal", "best"))
+    actions, rows = np.zeros(batch.size, np.int64), np.arange(batch.size)
+    for _ in range(100):
+        values = np.where(batch.action_mask != 0, batch.action_features[:, :, appraisal], -np.inf)
+        batch.choose("best", None, actions)
+        assert (values[rows, actions] == values.max(axis=1)).all(), f"seed {seed}"
+        assert (batch.action_features[:, :, best].argmax(axis=1) == actions).all(), f"seed {seed}"
+        assert (batch.action_features[:, :, best].sum(axis=1) == 1).all(), f"seed {seed}"
+        batch.step(batch.sample() if batch.decisions()[0] % 4 == 0 else actions)

@@ -7,9 +7,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.checks import check_choice, check_count, check_integers, check_parameters, check_rows, check_seats
+from card_envs.engine.checks import (
+    check_choice,
+    check_count,
+    check_features,
+    check_integers,
+    check_parameters,
+    check_rows,
+    check_seats,
+)
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
+from card_envs.engine.legality import explain_illegal
 from card_envs.engine.loops import LONG_SEED, SEED
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 
@@ -26,6 +35,7 @@ def make_matches(
     interpreted: bool = False,
     auto_reset: bool = True,
     write_observations: bool = True,
+    action_features: bool = False,
     **options: OptionValue,
 ) -> Matches:
     """Check the arguments, which are those of :class:`Batch`, and return matches that have not been dealt yet."""
@@ -39,6 +49,7 @@ def make_matches(
         interpreted=interpreted,
         auto_reset=auto_reset,
         write_observations=write_observations,
+        action_features=check_features(game, action_features),
     )
 
 
@@ -58,6 +69,8 @@ class Batch:
         rewards: What the last step paid each seat, float64 [size, players].
         terminated, truncated: Whether that step ended the match, by the rules or by a technical cap, bool [size].
         final_observation: The end of a match as its last mover sees it, in rows whose match has just ended, float32 [size, D].
+        action_features: What each legal action does, zeros where an action is illegal, float32 [size, A, F]; ``None`` unless
+            asked for. ``game.action_fields()`` names the features.
 
     The arrays are read-only views of buffers that :meth:`reset` and :meth:`step` overwrite, so copy what you want to keep.
 
@@ -70,6 +83,7 @@ class Batch:
             zero), ``"score"`` (the score of each deal when it ends, divided by the target) or ``"margin"`` (the same, minus
             the mean of the other players' scores).
         episode: ``"match"``, or ``"deal"`` for one deal from a new deck, ranked by its scores.
+        action_features: Whether to keep :attr:`action_features`, for games that have them.
         interpreted: Whether to run the rules in plain Python, which is slow and meant for debugging.
         **options: The options of the game, such as ``players=4``.
 
@@ -87,12 +101,14 @@ class Batch:
         threads: int = 1,
         reward: str = "win",
         episode: str = "match",
+        action_features: bool = False,
         interpreted: bool = False,
         **options: OptionValue,
     ) -> None:
-        check_keywords("Batch", options, [*game.option_names, "seed", "threads", "reward", "episode", "interpreted"])
-        values: dict[str, Any] = dict(options)
-        self._bind(make_matches(game, size, threads=threads, reward=reward, episode=episode, interpreted=interpreted, **values))
+        known = [*game.option_names, "seed", "threads", "reward", "episode", "action_features", "interpreted"]
+        check_keywords("Batch", options, known)
+        settings: dict[str, Any] = {"reward": reward, "episode": episode, "action_features": action_features, **options}
+        self._bind(make_matches(game, size, threads=threads, interpreted=interpreted, **settings))
         self.reset(seed)
 
     @classmethod
@@ -114,6 +130,8 @@ class Batch:
         self.terminated = _view_read_only(matches.terminated)
         self.truncated = _view_read_only(matches.truncated)
         self.final_observation = _view_read_only(matches.final_observation)
+        features = matches.legal_features
+        self.action_features = None if features is None else _view_read_only(features.values)
 
     # -- playing
 
@@ -150,7 +168,7 @@ class Batch:
         matches.actions[:] = check_integers(actions, self.size, "actions")
         illegal = matches.find_illegal(matches.rows)
         if len(illegal):
-            raise IllegalAction(matches.explain_illegal(illegal))
+            raise IllegalAction(explain_illegal(matches, illegal))
 
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""

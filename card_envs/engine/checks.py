@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.game import Policy, unknown
+from card_envs.engine.game import Game, Policy, unknown
 from card_envs.engine.messages import shorten
 
 LARGEST = 2**63 - 1
@@ -29,6 +29,15 @@ def check_count(what: str, value: object) -> int:
     if value > LARGEST:
         raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number up to 2**63 - 1")
     return int(value)
+
+
+def check_features(game: Game, wanted: object) -> bool:
+    """Return whether action features are ``wanted``, which is true or false, of a game that has them."""
+    if not isinstance(wanted, bool | np.bool_):
+        raise ValueError(f"action_features = {shorten(wanted)}: allowed is true or false")
+    if wanted and game.action_features is None:
+        raise ValueError(f"action_features: {game.name} has none")
+    return bool(wanted)
 
 
 def check_seat(seat: object, players: int) -> int:

@@ -11,6 +11,7 @@ import difflib
 import importlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -116,6 +117,8 @@ PIECES = {
     "policies": {"policies": "POLICIES", "aliases": "ALIASES"},
     "text": {"details": "details", "ending": "ending", "picture": "picture", "check": "check"},
 }  # fmt: skip
+# Modules that a game may lack.
+OPTIONAL_PIECES = {"features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +131,10 @@ class Game:
     ``redeal(state, seat, key)`` resamples what ``seat`` cannot know and replaces the key of the state. For :attr:`metrics`,
     ``count_action(state, action, counts)`` adds the action that the seat to move is about to play to ``counts``
     [players, len(count_names)], and ``count_deal(state, counts)`` adds a deal that has just ended.
+
+    A game may have features of actions. ``action_features(state, seat, actions, features)`` writes what ``actions[n]`` does if
+    ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros. Like
+    ``observe``, it uses only what the seat knows.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -164,6 +171,8 @@ class Game:
     bounds: Mapping[str, tuple[int, int]]  # the range of each state field in a record
     check: Callable[[Any], str | None]  # what else is wrong with a state from a record
     picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
+    action_feature_specs: tuple[FieldSpec, ...] = ()
+    action_features: Rule | None = None
 
     @classmethod
     def from_package(
@@ -193,7 +202,8 @@ class Game:
             TypeError: A function or table is missing. The message names it, and a name that may be a misspelling of it.
         """
         pieces: dict[str, Any] = {}
-        for module_name, names in PIECES.items():
+        optional = {name: names for name, names in OPTIONAL_PIECES.items() if find_spec(f"{package}.{name}")}
+        for module_name, names in (PIECES | optional).items():
             module = importlib.import_module(f"{package}.{module_name}")
             for attribute, piece in names.items():
                 if not hasattr(module, piece):
@@ -231,6 +241,9 @@ class Game:
             raise TypeError(f"{self.name}: the first option must be players")
         if self.phases[-1] != "over":
             raise TypeError(f"{self.name}: the last phase must be over")
+        for spec in self.action_feature_specs:
+            if any(isinstance(size, str) for size in spec.shape):
+                raise TypeError(f"{self.name}: the action feature {spec.name} must have the same shape with any options")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _import_game, (self.module,)  # the rules cannot be pickled, so the game is imported again
@@ -310,6 +323,15 @@ class Game:
     def observation_size(self, options: Options | None = None) -> int:
         """Return the number of values in an observation for these options."""
         return int(max(field.slice.stop for field in self.observation_fields(options).values()))
+
+    def action_fields(self, options: Options | None = None) -> dict[str, Field]:
+        """Return the fields of an action's features, by name. Only their scales may depend on the options."""
+        return lay_out_fields(self.action_feature_specs, self.resolve(options or {}))
+
+    @property
+    def action_feature_size(self) -> int:
+        """The number of features of an action, 0 if the game has none."""
+        return sum(field.slice.stop - field.slice.start for field in self.action_fields().values())
 
     @property
     def shuffles_every_deal(self) -> bool:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine import loops
 from card_envs.engine.compiled import load_loop, unwrap
+from card_envs.engine.features import LegalFeatures, compute_features
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.keys import SEED_WORDS, derive_roots, join_seed, split_seeds
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
@@ -52,6 +53,7 @@ class Matches:
         final_observation: With ``auto_reset``, the end of a match as its last mover sees it, float32 [size, D].
         arrays: All of these in one bundle, as the loops take them.
         rows: The numbers of all rows, int64 [size].
+        legal_features: The features of the legal actions, which :meth:`run` writes; ``None`` without ``action_features``.
         auto_reset: Whether :meth:`run` deals the next match of a row when one ends.
         write_observations: Whether :meth:`run` writes ``observation``.
         scale: The factor of ``reward="score"``, negative if the lowest total wins.
@@ -66,6 +68,7 @@ class Matches:
         threads: How many threads share the rows.
         interpreted: Whether to run the rules in plain Python.
         auto_reset, write_observations: See the attributes.
+        action_features: Whether to keep ``legal_features``.
     """
 
     def __init__(
@@ -80,6 +83,7 @@ class Matches:
         interpreted: bool = False,
         auto_reset: bool = True,
         write_observations: bool = True,
+        action_features: bool = False,
     ) -> None:
         self.game = game
         self.options = dict(options)
@@ -90,6 +94,7 @@ class Matches:
         self.interpreted = interpreted
         self.auto_reset = auto_reset
         self.write_observations = write_observations
+        self.action_features = action_features
         self.scale = game.score_scale(options)
         self.num_actions = game.num_actions(self.players)
         self.observation_size = game.observation_size(options)
@@ -132,6 +137,9 @@ class Matches:
             rewards=self.rewards, terminated=self.terminated, truncated=self.truncated,
             final_observation=self.final_observation,
         )  # fmt: skip
+        self.legal_features: LegalFeatures | None = None
+        if self.action_features:
+            self.legal_features = LegalFeatures(self.game, self.arrays, self.num_actions, self._load_loop)
 
     # -- identities
 
@@ -182,6 +190,8 @@ class Matches:
             self._run(rows)
         else:
             self._find_team().run(rows, self._run, int(self.auto_reset), int(self.write_observations))
+        if self.legal_features is not None:
+            self.legal_features.write(rows)
         if self.later_orders:
             self._prepare_orders()
 
@@ -207,7 +217,7 @@ class Matches:
 
         It keeps the present settings and given decks, so bind again after they have changed.
         """
-        if self.later_orders:
+        if self.later_orders or self.legal_features is not None:
             return partial(self.run, self.rows)
         return partial(self._step, self.arrays, self.rows, *self._settings())
 
@@ -266,23 +276,22 @@ class Matches:
         self._count_illegal = unwrap(self._count_illegal)
         return rows[~legal] if illegal else rows[:0]
 
-    def explain_illegal(self, rows: Rows) -> str:
-        """Return an error message for ``rows`` whose ``actions`` are illegal. It lists what is legal in the first of them."""
-        row = int(rows[0])
-        seat, index = int(self.to_move[row]), int(self.actions[row])
-        legal = [self.game.action_string(int(a), seat, self.players) for a in np.flatnonzero(self.action_mask[row])]
-        name = self.game.action_string(index, seat, self.players) if 0 <= index < self.num_actions else "no action"
-        listed = ", ".join(str(i) for i in rows[:10]) + (" …" if len(rows) > 10 else "")
-        return (
-            f"illegal action in row{'s' * (len(rows) > 1)} {listed}: in row {row} seat {seat} is to move, {index} is"
-            f" {name!r}; legal are {', '.join(legal)}"
-        )
-
     def observe(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return what ``seats[n]`` of ``rows[n]`` knows, float32 [len(rows), D]."""
         observation = np.empty((len(rows), self.observation_size), np.float32)
         self._load_loop(loops.make_observe_loop)(self.arrays, rows, seats, observation)
         return observation
+
+    def write_action_features(self, rows: Rows, actions: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the features of some actions of the seat to move, float32 [len(rows), C, F].
+
+        Args:
+            rows: The rows.
+            actions: Legal actions in each of the rows, contiguous int64 [len(rows), C]. Those below 0 have zeros for features,
+                as has every action of a match that is over.
+        """
+        threads = 1 if self.interpreted else self.threads
+        return compute_features(self.game, self.arrays, self._load_loop, threads, rows, actions)
 
     def count(self, rows: Rows, finished: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
         """Count for the metrics of the game: see :func:`card_envs.engine.loops.make_count_loop`."""
@@ -366,6 +375,8 @@ class Matches:
             other.auto_reset = auto_reset
         if write_observations is not None:
             other.write_observations = write_observations
+        if other.legal_features is not None:
+            other.legal_features.write(other.rows)
         return other
 
     def redeal(self, seats: NDArray[np.int64], seed: int) -> None:
@@ -385,6 +396,7 @@ class Matches:
     def __getstate__(self) -> dict[str, Any]:
         names = (
             "game", "size", "options", "reward", "episode", "threads", "interpreted", "auto_reset", "write_observations",
+            "action_features",
         )  # fmt: skip
         return {
             "arguments": {name: getattr(self, name) for name in names},
@@ -396,3 +408,5 @@ class Matches:
         self.__init__(**state["arguments"])  # type: ignore[misc]
         self.later_orders = state["orders"]
         restore_bytes(self.list_arrays_to_save(), state["data"])
+        if self.legal_features is not None:
+            self.legal_features.write(self.rows)

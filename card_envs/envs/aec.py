@@ -15,9 +15,17 @@ from pettingzoo.utils.env import AECEnv, AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 
 from card_envs.engine.batch import make_matches
+from card_envs.engine.checks import check_features
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords, unknown
 from card_envs.engine.identity import Identity, Seed, follow_identity, parse_identity
-from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.envs.common import (
+    check_render_mode,
+    compute_legal_features,
+    draw,
+    list_render_modes,
+    make_feature_box,
+    make_observation_box,
+)
 from card_envs.envs.pages import build_aec_page
 from card_envs.games import available_games, load_game
 
@@ -63,12 +71,19 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
     infos: dict[str, dict[str, Any]] = _after_reset()
 
     def __init__(
-        self, *, reward: str = "win", episode: str = "match", render_mode: str | None = None, **options: OptionValue
+        self,
+        *,
+        reward: str = "win",
+        episode: str = "match",
+        action_features: bool = False,
+        render_mode: str | None = None,
+        **options: OptionValue,
     ) -> None:
         game = self.game
-        known = [*game.option_names, "reward", "episode", "render_mode"]
+        known = [*game.option_names, "reward", "episode", "action_features", "render_mode"]
         check_keywords(f"{game.id}.{type(self).__name__}", options, known)
         self.render_mode = check_render_mode(render_mode)
+        self._describes = check_features(game, action_features)
         settings: dict[str, Any] = {"reward": reward, "episode": episode, **options}
         self._matches = make_matches(game, 1, auto_reset=False, **settings)
         self._identity: Identity | None = None
@@ -77,17 +92,18 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         self.possible_agents = [f"player_{seat}" for seat in range(players)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         # each agent has a space of its own, since spaces are seeded one by one
-        self.observation_spaces = {
-            agent: spaces.Dict(
-                {
-                    "observation": make_observation_box(self._matches),
-                    "action_mask": spaces.Box(0, 1, (self._matches.num_actions,), np.int8),
-                }
-            )
-            for agent in self.possible_agents
-        }
+        self.observation_spaces = {agent: self._make_space() for agent in self.possible_agents}
         self.action_spaces = {agent: spaces.Discrete(self._matches.num_actions) for agent in self.possible_agents}
         self._open_windows()
+
+    def _make_space(self) -> spaces.Dict:
+        parts: dict[str, spaces.Space[Any]] = {
+            "observation": make_observation_box(self._matches),
+            "action_mask": spaces.Box(0, 1, (self._matches.num_actions,), np.int8),
+        }
+        if self._describes:
+            parts["action_features"] = make_feature_box(self._matches)
+        return spaces.Dict(parts)
 
     def _open_windows(self) -> None:
         matches = self._matches
@@ -118,20 +134,29 @@ class AEC(AECEnv[str, Observation, int]):  # type: ignore[misc]  # PettingZoo ha
         return self.action_spaces[agent]
 
     def observe(self, agent: str) -> Observation:
-        """Return what ``agent`` knows, in new arrays: ``observation`` float32 [D], ``action_mask`` int8 [A]."""
+        """Return what ``agent`` knows, in new arrays: ``observation`` float32 [D], ``action_mask`` int8 [A].
+
+        With ``action_features`` these are in it as well, float32 [A, F].
+        """
         if agent == self.agent_selection and not self._over:
-            return {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+            seen = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
+            if self._describes:
+                seen["action_features"] = compute_legal_features(self._matches)[0]
+            return seen
         if agent not in self._seats:
             raise unknown("agent", agent, self.possible_agents)
-        return {
+        seen = {
             "observation": self._matches.observe(_ONLY_ROW, np.array([self._seats[agent]]))[0],
             "action_mask": np.zeros_like(self._mask),
         }
+        if self._describes:
+            seen["action_features"] = np.zeros((len(self._mask), self.game.action_feature_size), np.float32)
+        return seen
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return (observation, reward since its last step, terminated, truncated, info) of the selected agent."""
         agent = self.agent_selection
-        if observe and not self._over:  # the same as below, without the call
+        if observe and not self._over and not self._describes:  # the same as below, without the call
             seen: Observation | None = {"observation": self._seen.copy(), "action_mask": self._mask.copy()}
         else:
             seen = self.observe(agent) if observe else None

@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium.logger
 import numpy as np
 from gymnasium import spaces
+from numpy.typing import NDArray
 
 from card_envs.engine.game import unknown
 from card_envs.engine.matches import Matches
@@ -23,6 +24,21 @@ def make_observation_box(matches: Matches) -> spaces.Box:
     for field in matches.game.observation_fields(matches.options).values():
         low[field.slice], high[field.slice] = field.low, field.high
     return spaces.Box(low, high, dtype=np.float32)
+
+
+def make_feature_box(matches: Matches) -> spaces.Box:
+    """Return the space of the action features of a decision, [A, F], with the bounds of their fields and the zeros."""
+    low, high = np.zeros((2, matches.game.action_feature_size), np.float32)
+    for field in matches.game.action_fields(matches.options).values():
+        low[field.slice], high[field.slice] = min(field.low, 0.0), max(field.high, 0.0)
+    shape = (matches.num_actions, 1)
+    return spaces.Box(np.tile(low, shape), np.tile(high, shape), dtype=np.float32)
+
+
+def compute_legal_features(matches: Matches) -> NDArray[np.float32]:
+    """Return the features of every legal action and zeros for the others, in a new array, float32 [size, A, F]."""
+    actions = np.where(matches.action_mask != 0, np.arange(matches.num_actions), -1)
+    return matches.write_action_features(matches.rows, actions)
 
 
 DRAW: dict[str, Callable[[Picture], Any]] = {"ansi": str, "human": print, "svg": to_svg, "rgb_array": to_rgb}

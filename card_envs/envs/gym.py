@@ -10,8 +10,9 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from card_envs.engine.checks import check_features
 from card_envs.engine.game import Game, OptionValue, check_keywords
-from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.envs.common import check_render_mode, compute_legal_features, draw, list_render_modes, make_observation_box
 from card_envs.envs.pages import build_gym_page
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import available_games, load_game
@@ -49,12 +50,14 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         auto_forced: bool = False,
         reward: str = "win",
         episode: str = "match",
+        action_features: bool = False,
         render_mode: str | None = None,
         **options: OptionValue,
     ) -> None:
-        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "render_mode"]
+        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "action_features", "render_mode"]
         check_keywords(type(self).__name__, options, known)
         self.render_mode = check_render_mode(render_mode)
+        self._describes = check_features(self.game, action_features)
         self._learner = SingleAgentBatch(
             self.game, 1, opponents=opponents, seat=seat, auto_forced=auto_forced, auto_next=False,
             reward=reward, episode=episode, **options,
@@ -92,7 +95,11 @@ class SingleAgentEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         return np.zeros_like(mask) if self._over else mask
 
     def _info(self) -> dict[str, Any]:
-        return {"action_mask": self.action_masks(), "seat": int(self._learner.learner_seat[0])}
+        info = {"action_mask": self.action_masks(), "seat": int(self._learner.learner_seat[0])}
+        if self._describes:
+            features = compute_legal_features(self._learner.matches)[0]
+            info["action_features"] = np.zeros_like(features) if self._over else features
+        return info
 
     def render(self) -> Any:
         """Draw the table in the ``render_mode``."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from card_envs.engine.game import Game
+from card_envs.engine.game import Field, FieldSpec, Game
 
 
 def format_table(header: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
@@ -22,8 +22,17 @@ def describe_options(game: Game) -> str:
 
 def describe_observation(game: Game) -> str:
     """Return a table of the fields of the flat observation with the default options: where they are and how they are scaled."""
+    return _describe_fields(game.observation_specs, game.observation_fields())
+
+
+def describe_action_features(game: Game) -> str:
+    """Return a table of the features of an action: where they are and how they are scaled."""
+    return _describe_fields(game.action_feature_specs, game.action_fields())
+
+
+def _describe_fields(specs: Iterable[FieldSpec], fields: Mapping[str, Field]) -> str:
     rows = []
-    for spec, field in zip(game.observation_specs, game.observation_fields().values(), strict=True):
+    for spec, field in zip(specs, fields.values(), strict=True):
         shape = " × ".join(str(n) for n in spec.shape)
         scale = spec.scale if isinstance(spec.scale, str) else f"{spec.scale:g}"
         first, last = field.slice.start, field.slice.stop - 1
@@ -65,10 +74,22 @@ the actions of seat 0 among {players} players:
 
 {actions}"""
 
+FEATURES = """\
+# Action Features
+
+With `action_features=True`, {where} what each legal action does: float32 [A, F], a row
+of {size} figures for each action, all zeros if it is illegal. They are made from what the player to move knows and do not
+depend on the numbers of seats, so that a network can score every action by itself, with the same weights at any table.
+
+{table}
+
+"""
+
 ARGUMENTS = """\
 | `reward` | `'win'` | win or score or margin | see Rewards |
 | `episode` | `'match'` | match or deal | see Rewards |
 | `render_mode` | `None` | {modes} | what `render()` returns; `human` prints after each step instead |"""
+FEATURES_ARGUMENT = "\n| `action_features` | `False` | true or false | see Action Features |"
 
 AEC_PAGE = """\
 {title}, for {low} to {high} players, as a PettingZoo AEC environment.
@@ -98,7 +119,7 @@ match is over.
 
 {illegal}
 
-# Rewards
+{features}# Rewards
 
 {rewards}
 
@@ -140,7 +161,7 @@ def build_aec_page(game: Game, module: str, id: str, modes: Sequence[str], check
         illegal=ENV_ILLEGAL if checked else RAW_ILLEGAL,
         module=module,
         id=id,
-        **_collect_facts(game, modes),
+        **_collect_facts(game, modes, '`observation["action_features"]` says'),
     )
 
 
@@ -170,7 +191,7 @@ seat first, then clockwise.
 `info["action_mask"]`, int8, 1 where an action is legal; `action_masks()` returns the same. Any other action ends the
 match: the learner gets -1, `terminated` is true, and `info["illegal_action"]` is set.
 
-# Rewards
+{features}# Rewards
 
 The sum of what the learner is paid from their action until they are to move again, or until the match is over. What is paid
 before their first decision is added to their first step.
@@ -210,11 +231,15 @@ only the rows where the mask, bool [num_envs], is true. Other keys are ignored.
 
 def build_gym_page(game: Game, id: str, modes: Sequence[str]) -> str:
     """Return the page of a game's Gymnasium environment."""
-    return GYM_PAGE.format(id=id, opponent=game.default_opponent, **_collect_facts(game, modes))
+    return GYM_PAGE.format(
+        id=id, opponent=game.default_opponent, **_collect_facts(game, modes, '`info["action_features"]` says')
+    )
 
 
-def _collect_facts(game: Game, modes: Sequence[str]) -> dict[str, object]:
-    """Return what both pages say about a game, by the names of their placeholders."""
+def _collect_facts(game: Game, modes: Sequence[str], where: str) -> dict[str, object]:
+    """Return what a page says about a game, by the names of its placeholders; ``where`` says where action features are."""
+    features = FEATURES.format(where=where, size=game.action_feature_size, table=describe_action_features(game))
+    has_features = game.action_features is not None
     players = int(game.resolve({})["players"])
     numbers = sorted({game.players[0], players, game.players[-1]})
     sizes = ", ".join(f"{game.num_actions(n)} with {n}" for n in numbers)
@@ -230,7 +255,8 @@ def _collect_facts(game: Game, modes: Sequence[str]) -> dict[str, object]:
         "actions_text": ACTIONS.format(name=game.name, sizes=sizes, players=players, actions=describe_actions(game)),
         "rewards": REWARDS_AND_EPISODES.format(scale=scale, best="highest" if scale > 0 else "lowest"),
         "options": describe_options(game),
-        "arguments": ARGUMENTS.format(modes=" or ".join(modes)),
+        "arguments": ARGUMENTS.format(modes=" or ".join(modes)) + (FEATURES_ARGUMENT if has_features else ""),
+        "features": features if has_features else "",
         "version": game.version,
         "history": "the first version" if game.version == 0 else "see the changelog",
     }

@@ -11,9 +11,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import ArrayLike, NDArray
 
+from card_envs.engine.checks import check_features
 from card_envs.engine.game import check_keywords
 from card_envs.engine.identity import check_seed
-from card_envs.envs.common import check_render_mode, draw, list_render_modes, make_observation_box
+from card_envs.envs.common import check_render_mode, compute_legal_features, draw, list_render_modes, make_observation_box
 from card_envs.envs.gym import LEARNER_ARGUMENTS
 from card_envs.envs.single_agent import Opponents, Outcome, SingleAgentBatch
 from card_envs.games import load_game
@@ -25,7 +26,8 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
     """One learner against other players in ``num_envs`` matches at once.
 
     The spaces, rewards and arguments are those of the single environment (``gymnasium.make(id)``). ``infos["action_mask"]``
-    is the mask of the next decisions, int8 [num_envs, A]; ``action_masks()`` returns the same.
+    is the mask of the next decisions, int8 [num_envs, A]; ``action_masks()`` returns the same. ``infos["action_features"]``, if
+    asked for, are float32 [num_envs, A, F], zero in a row whose match is over.
 
     Args:
         game: The name of the game.
@@ -52,16 +54,18 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         auto_forced: bool = False,
         reward: str = "win",
         episode: str = "match",
+        action_features: bool = False,
         render_mode: str | None = None,
         **options: Any,
     ) -> None:
         self.game = load_game(game)
-        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "threads", "autoreset_mode", "render_mode"]
+        known = [*self.game.option_names, *LEARNER_ARGUMENTS, "action_features", "threads", "autoreset_mode", "render_mode"]
         check_keywords(type(self).__name__, options, known)
         if autoreset_mode not in (*MODES, *MODES.values()):
             raise ValueError(f"autoreset_mode = {autoreset_mode!r}: allowed is {' or '.join(MODES)}")
         mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else MODES[autoreset_mode]
         self.render_mode = check_render_mode(render_mode)
+        self._describes = check_features(self.game, action_features)
         self.metadata = {"render_modes": list_render_modes(), "render_fps": 2, "autoreset_mode": mode}
         self.num_envs = num_envs
         self._learner = SingleAgentBatch(
@@ -155,6 +159,10 @@ class SingleAgentVectorEnv(VectorEnv[NDArray[np.float32], NDArray[np.int64], NDA
         everywhere = np.ones(self.num_envs, np.bool_)
         infos = {"action_mask": self.action_masks(), "_action_mask": everywhere}
         infos |= {"seat": self._learner.learner_seat, "_seat": everywhere}
+        if self._describes:
+            features = compute_legal_features(self._learner.matches)
+            features[self._ended] = 0.0
+            infos |= {"action_features": features, "_action_features": everywhere}
         if outcome.illegal.any():
             infos |= {"illegal_action": outcome.illegal, "_illegal_action": outcome.illegal}
         if outcome.skipped.any():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.engine.game import IllegalAction
+from card_envs.engine.legality import explain_illegal
 from card_envs.engine.loops import NOBODY
 from card_envs.engine.matches import Matches, Rows
 from card_envs.players.player import Decisions, Player, check_answer
@@ -165,10 +166,10 @@ class Runner:
         if not len(illegal):
             return []
         if not self.forgiving:
-            raise IllegalAction(f"{player!r}: {matches.explain_illegal(illegal)}")
+            raise IllegalAction(f"{player!r}: {explain_illegal(matches, illegal)}")
         failures = []
         for row in illegal.tolist():
-            reason = reasons.get(row) or matches.explain_illegal(np.array([row])).split(": ", 1)[1]
+            reason = reasons.get(row) or explain_illegal(matches, np.array([row])).split(": ", 1)[1]
             failures.append(Failure(row, index, reason))
             matches.actions[row] = NO_ACTION
         return failures

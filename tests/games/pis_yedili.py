@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+import card_envs
 from card_envs import Game
 from card_envs.engine.picture import Picture
+from card_envs.engine.rows import States
+from tests.reference import pis_yedili_features
 from tests.reference.french_deck import CARDS, SUITS
 
 PHASES = ["lead", "turn", "drawn", "sevens", "suit", "ace"]
@@ -86,6 +91,32 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
     }
+
+
+def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> dict[str, Any]:
+    """What the features of an action must say, in plain figures, from ``view(seat)`` and what the default opponent would do."""
+    parameters = card_envs.load_game("pis_yedili").policy("best").defaults
+    return pis_yedili_features.action_facts(view, seat, action, chosen, parameters)
+
+
+def turn_seats(states: States, players: int) -> None:
+    """Every seat moves on by one."""
+    for name in ("hands", "totals", "scores"):
+        states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
+    for name in ("to_move", "dealer"):
+        states[name] = (states[name] + 1) % players
+
+
+def mirror_seats(states: States, players: int) -> None:
+    """The seats are numbered the other way round."""
+    for name in ("hands", "totals", "scores"):
+        states[name][:, :players] = states[name][:, :players][:, ::-1].copy()
+    for name in ("to_move", "dealer"):
+        states[name] = players - 1 - states[name]
+    states["direction"] *= -1
+
+
+RENUMBERINGS = (turn_seats, mirror_seats)
 
 
 def check_picture(picture: Picture, state: dict[str, Any], where: str) -> None:

@@ -1,0 +1,20 @@
+"""What is said about illegal actions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from card_envs.engine.matches import Matches, Rows
+
+
+def explain_illegal(matches: Matches, rows: Rows) -> str:
+    """Return an error message for ``rows`` whose ``actions`` are illegal. It lists what is legal in the first of them."""
+    row = int(rows[0])
+    seat, index = int(matches.to_move[row]), int(matches.actions[row])
+    legal = [matches.game.action_string(int(a), seat, matches.players) for a in np.flatnonzero(matches.action_mask[row])]
+    name = matches.game.action_string(index, seat, matches.players) if 0 <= index < matches.num_actions else "no action"
+    listed = ", ".join(str(i) for i in rows[:10]) + (" …" if len(rows) > 10 else "")
+    return (
+        f"illegal action in row{'s' * (len(rows) > 1)} {listed}: in row {row} seat {seat} is to move, {index} is"
+        f" {name!r}; legal are {', '.join(legal)}"
+    )
