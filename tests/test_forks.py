@@ -207,7 +207,7 @@ def test_candidates_do_not_influence_each_other(game: str, seed: int) -> None:
 @every_game
 def test_decks_differ_by_identity_decision_number_and_seed(game: str, seed: int) -> None:
     """The same state has other decks in another match or at another decision, unless the seeds are the same."""
-    batch = card_envs.batch(game, 6, seed=seed, players=2).gather([0] * 6)
+    batch = card_envs.batch(game, 6, seed=seed, players=4).gather([0] * 6)
     batch.matches.identity[1, loops.MATCH] += 1
     batch.matches.identity[2, loops.ROW] += 1
     batch.matches.decisions[3] += 1
