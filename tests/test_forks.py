@@ -97,8 +97,8 @@ def plain_values(
 def test_values_are_those_of_plain_play_outs(game: str, options: dict[str, Any], until: str, seed: int) -> None:
     """To the last bit, at every stage of a match; and nothing of the batch has changed."""
     batch = card_envs.batch(game, 3, seed=seed, **short(game, options))
-    policy, parameters = default_policy(batch.game)
-    for steps in (0, 7, 41):
+    random_policy = ("random", np.empty(0))
+    for steps, (policy, parameters) in ((0, default_policy(batch.game)), (7, random_policy), (41, default_policy(batch.game))):
         advance(batch, steps)
         candidates, before = batch.legal_actions()[:, :6], keep_bytes(batch)
         for decks in (0, 2):
