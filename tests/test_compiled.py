@@ -16,7 +16,7 @@ import pytest
 from numba.core import errors
 
 import card_envs
-from card_envs.engine import compiled, loops
+from card_envs.engine import compiled, loops, rollouts
 from tests.batches import every_game
 from tests.helpers import GAMES
 
@@ -128,7 +128,8 @@ def test_everything_that_is_compiled_is_called_differently(game: str) -> None:
     made = [
         loops.make_step_loop(its),
         loops.make_count_loop(its),
-        *(loops.make_rollout_loop(its, policy) for policy in its.policies),
+        *(rollouts.make_rollout_loop(its, policy) for policy in its.policies),
+        *(rollouts.make_fork_loop(its, policy) for policy in its.policies),
     ]
     names: dict[tuple[str, str], str] = {}
     for loop in made:

@@ -45,7 +45,7 @@ def test_siphash_compiled_equals_plain_python(seed: int) -> None:
     matches.keys[:] = rng.integers(0, 2**64, matches.keys.shape, U64)
     matches.identity[:] = rng.integers(0, 2**63, matches.identity.shape)
     numbers, salts = rng.integers(0, 2**63, 50), rng.integers(0, 2**64, 50, U64)
-    for purpose in range(9):
+    for purpose in range(11):
         derived = matches.derive(purpose, matches.rows, numbers, salts)
         for row in range(50):
             _, board, match = matches.identity[row].tolist()

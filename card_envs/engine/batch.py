@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.checks import (
+    check_candidates,
     check_choice,
     check_count,
     check_features,
@@ -15,12 +16,14 @@ from card_envs.engine.checks import (
     check_parameters,
     check_rows,
     check_seats,
+    copy_integers,
 )
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.legality import explain_illegal
-from card_envs.engine.loops import LONG_SEED, SEED
+from card_envs.engine.loops import LONG_SEED, SEED, STREAM
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
+from card_envs.engine.rollouts import start_streams
 
 NO_PARAMETERS = np.empty(0)
 
@@ -147,7 +150,7 @@ class Batch:
             ValueError: A seed is out of range, or has a wrong shape or dtype. Nothing has changed.
         """
         write_identity(self.matches, seed)
-        self.matches.later_orders = {}
+        self.matches.later_orders.forget()
         self.matches.deal(self.matches.rows)
 
     def step(self, actions: ArrayLike) -> None:
@@ -270,10 +273,76 @@ class Batch:
         drawn_from = None if seeds is None else check_integers(seeds, self.size, "seeds")
         self._set_actions(actions)
         if drawn_from is not None:
-            self.matches.seed_players(drawn_from)
+            self.matches.keys[:, STREAM] = start_streams(drawn_from)
         return self.matches.rollout(policy, parameters, whole_match)
 
+    def fork_values(
+        self,
+        candidates: ArrayLike,
+        policy: str = "random",
+        parameters: ArrayLike | None = None,
+        *,
+        decks: int = 1,
+        until: str = "deal",
+        rows: ArrayLike | None = None,
+        seeds: ArrayLike | None = None,
+    ) -> NDArray[np.float64]:
+        """Play several actions at each decision and return what each is worth to the seat to move, in one compiled call.
+
+        The match is copied once for every candidate. The action is played, and one built-in policy plays on in all seats. All
+        candidates of a row meet the same decks, and the policy draws from the same random streams, so that luck hardly
+        influences their comparison. The matches themselves do not change.
+
+        These are *training labels*. They depend on the true hands of all seats, so a player that acts on them cheats. A network
+        that learns them does not: the true hands are one draw from all that the mover has to reckon with, after what everybody
+        has done. Therefore a regression on what the mover sees, by squared error, tends to the expectation of the values given
+        just that. It holds for the behaviour that led to these decisions, and for no other.
+
+        Args:
+            candidates: An integer array [n, C] of legal actions, as from :meth:`legal_actions`. A negative number stands for
+                no action.
+            policy: The name of the policy.
+            parameters: The parameters of the policy, numbers from -1e9 to 1e9; by default its own.
+            decks: On how many decks each candidate is played. In every one of them the cards that are still to be drawn are
+                shuffled anew, and later shuffles are others, but the hands stay as they are. 0 plays once on the true deck.
+            until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
+            rows: The rows of the decisions; by default all. A row may be named more than once.
+            seeds: An integer array [n]. If it is given, the decks and the choices of the policy at the n-th decision are drawn
+                from ``seeds[n]`` alone, no longer from the identity of the match and the number of the decision.
+
+        Returns:
+            The mean over the decks of what the seat to move is paid, float64 [n, C]: ``reward="win"`` of a match,
+            ``reward="margin"`` of a deal. It is NaN where there is no action.
+
+        Raises:
+            IllegalAction: Some candidates are not legal; the message names their rows.
+            ValueError: An array has a wrong shape or dtype, ``decks`` is not a whole number from 0, a row is out of range or
+                its match is over, or the policy is unknown or its parameters are not allowed.
+        """
+        parameters = check_parameters(self.game.policy(policy), parameters)
+        whole_match = check_choice("until", until, ("match", "deal")) == "match"
+        decks = check_count("decks", decks, least=0)
+        which = self.matches.rows if rows is None else check_rows(rows, self.size)
+        actions = check_candidates(candidates, len(which))
+        drawn_from = None if seeds is None else copy_integers(check_integers(seeds, len(which), "seeds"))
+        self._check_open(which)
+        illegal = (actions >= self.num_actions) | (self.matches.mask[which[:, None], actions % self.num_actions] == 0)
+        illegal &= actions >= 0
+        if illegal.any():
+            wrong = np.flatnonzero(illegal.any(axis=1))
+            raise IllegalAction(explain_illegal(self.matches, which[wrong], actions[wrong, illegal[wrong].argmax(axis=1)]))
+        return self.matches.fork_values(which, actions, policy, parameters, decks, whole_match, drawn_from)
+
     # -- looking and copying
+
+    def legal_actions(self, rows: ArrayLike | None = None) -> NDArray[np.int64]:
+        """Return the legal actions of some rows, by default of all, in the order of their indices and padded with -1.
+
+        Returns:
+            An array int64 [n, C], where C is the largest number of legal actions in one of these rows. A match that is over has
+            none.
+        """
+        return self.matches.list_legal(self.matches.rows if rows is None else check_rows(rows, self.size))
 
     def observe(self, seats: ArrayLike) -> NDArray[np.float32]:
         """Return what the given seat of each row knows, float32 [size, D]; ``seats`` is an int or an integer array [size]."""

@@ -22,10 +22,10 @@ def check_choice(what: str, value: object, known: Sequence[str]) -> str:
     return cast(str, value)
 
 
-def check_count(what: str, value: object) -> int:
-    """Return ``value`` as an int if it is a whole number of at least 1 that compiled code can hold."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number from 1")
+def check_count(what: str, value: object, least: int = 1) -> int:
+    """Return ``value`` as an int if it is a whole number from ``least`` that compiled code can hold."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number from {least}")
     if value > LARGEST:
         raise ValueError(f"{what} = {shorten(value)}: allowed is a whole number up to 2**63 - 1")
     return int(value)
@@ -102,3 +102,11 @@ def check_integers(values: ArrayLike, size: int, what: str) -> NDArray[np.int64]
     if array.dtype == np.uint64 and (array > np.uint64(LARGEST)).any():
         raise ValueError(f"{what}: row {int(np.argmax(array > np.uint64(LARGEST)))} is over 2**63 - 1")
     return array.astype(np.int64, copy=False)
+
+
+def check_candidates(candidates: ArrayLike, size: int) -> NDArray[np.int64]:
+    """Return a copy of integers for several rows as int64 [size, C], with C at least 1."""
+    array = np.asarray(candidates)
+    if array.ndim != 2 or len(array) != size or not array.shape[1]:
+        raise ValueError(f"candidates: expected an integer array of shape ({size}, C), got shape {array.shape}")
+    return np.column_stack([check_integers(column, size, "candidates") for column in array.T]).copy("C")

@@ -256,10 +256,14 @@ def interpret_loop(loop: Loop) -> Callable[..., Any]:
     """Return the loop in plain Python over rows of Python integers, which is slow, checked, and easy to step through."""
     function = loop.function
 
-    def interpreted(arrays: Arrays, *arguments: Any) -> Any:
-        rows = arrays._replace(states=cast(Any, Rows(arrays.states)), template=cast(Any, Rows(arrays.template)))
+    def open_rows(argument: Any) -> Any:
+        if not isinstance(argument, Arrays):
+            return argument
+        return argument._replace(states=cast(Any, Rows(argument.states)), template=cast(Any, Rows(argument.template)))
+
+    def interpreted(*arguments: Any) -> Any:
         with np.errstate(over="ignore"):  # the random streams rely on wrapping
-            return function(rows, *arguments)
+            return function(*map(open_rows, arguments))
 
     return interpreted
 
@@ -271,7 +275,7 @@ def load_loop(game: Game, interpreted: bool, make: Callable[..., Loop], policy: 
     Args:
         game: The game.
         interpreted: Whether to run the loop in plain Python instead.
-        make: One of the factories of :mod:`card_envs.engine.loops`.
+        make: One of the factories of :mod:`card_envs.engine.loops` or :mod:`card_envs.engine.rollouts`.
         policy: The name of the built-in policy, for loops in which one chooses.
     """
     loop = make(game) if policy is None else make(game, game.policy(policy))

@@ -33,6 +33,8 @@ OPPONENTS = 5  # who sits opposite a learner
 PLACES = 6  # how a board arranges its line-up around the table
 REDEALS = 7  # the key of a row that is redealt
 SHUFFLE = 8  # under the key of a match's shuffles: where each of them begins
+FORK_DECK = 9  # the key of the shuffles on a deck of a fork
+FORK_POLICIES = 10  # where the stream of the compiled policies begins that play on such a deck
 
 NO_SALT = np.uint64(0)
 
@@ -93,7 +95,7 @@ def derive(low, high, purpose, row, match, number, salt):
         purpose: one of the purposes of this module.
         row, match: of the match's identity.
         number: tells apart the outputs of one purpose in a match.
-        salt: uint64, tells apart matches that are played from the same decks.
+        salt: uint64, tells apart matches that are played from the same decks, and the decks of a fork.
     """
     return siphash(low, high, np.uint64(purpose), np.uint64(row), np.uint64(match), np.uint64(number), salt)
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.engine.matches import Matches, Rows
 
 
-def explain_illegal(matches: Matches, rows: Rows) -> str:
-    """Return an error message for ``rows`` whose ``actions`` are illegal. It lists what is legal in the first of them."""
+def explain_illegal(matches: Matches, rows: Rows, actions: NDArray[np.int64] | None = None) -> str:
+    """Return an error message for rows whose ``actions`` are illegal, by default those that the matches would carry out.
+
+    It lists what is legal in the first of them.
+    """
     row = int(rows[0])
-    seat, index = int(matches.to_move[row]), int(matches.actions[row])
+    seat, index = int(matches.to_move[row]), int(matches.actions[row] if actions is None else actions[0])
     legal = [matches.game.action_string(int(a), seat, matches.players) for a in np.flatnonzero(matches.action_mask[row])]
     name = matches.game.action_string(index, seat, matches.players) if 0 <= index < matches.num_actions else "no action"
     listed = ", ".join(str(i) for i in rows[:10]) + (" …" if len(rows) > 10 else "")

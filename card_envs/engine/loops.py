@@ -187,6 +187,33 @@ def make_legal_loop(game: Game) -> Loop:
     return Loop("legal", check, ())
 
 
+def make_list_loop(game: Game) -> Loop:
+    """Make the loop that writes the legal actions of ``rows[n]`` into ``legal[n]``, in the order of their indices, then -1.
+
+    What does not fit into ``legal[n]`` is left out. The loop returns the largest number of legal actions in one of the rows.
+    """
+
+    def write(m, rows, legal):
+        most = 0
+        width = legal.shape[1]
+        for n in range(len(rows)):
+            r = rows[n]
+            found = 0
+            for w in range(m.words.shape[1]):
+                if m.words[r, w] != 0:  # eight actions at a time are passed over where none is legal
+                    for action in range(8 * w, 8 * w + 8):
+                        if m.mask[r, action] != 0:
+                            if found < width:
+                                legal[n, found] = action
+                            found += 1
+            for i in range(found, width):
+                legal[n, i] = -1
+            most = max(most, found)
+        return most
+
+    return Loop("list", write, ())
+
+
 def make_observe_loop(game: Game) -> Loop:
     """Make the loop that writes what ``seats[n]`` knows in ``rows[n]`` into ``observation[n]``."""
     observe = game.observe
@@ -338,36 +365,3 @@ def make_playout_loop(game: Game, policy: Policy) -> Loop:
         return ended
 
     return Loop(f"playout_{policy.name}", playout, (init, play, action_mask, choose, begin_match, decision_key, pay_win))
-
-
-def make_rollout_loop(game: Game, policy: Policy) -> Loop:
-    """Make the loop that plays one action in every row and goes on with one built-in policy until the match or deal is over.
-
-    ``values[r]`` gets what each seat is paid: the shares of the win for a whole match, the margins for a deal.
-    """
-    play, action_mask, choose, reads_mask = game.step, game.action_mask, policy.choose, policy.reads_mask
-
-    def rollout(m, rows, whole_match, scale, parameters, values):
-        for n in range(len(rows)):
-            r = rows[n]
-            s = m.states[r]
-            finished = s.finished
-            action = m.actions[r]
-            while True:
-                m.decisions[r] += 1
-                play(s, action)
-                if s.over or (not whole_match and s.finished != finished):
-                    break
-                if reads_mask:
-                    for w in range(m.words.shape[1]):
-                        m.words[r, w] = 0
-                    action_mask(s, m.mask[r])
-                key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
-                action = choose(s, s.to_move, m.words[r], key, parameters)
-            if whole_match:
-                pay_win(s, scale, values[r])
-            else:
-                pay_score(s, True, scale, values[r])
-        return 0
-
-    return Loop(f"rollout_{policy.name}", rollout, (play, action_mask, choose, decision_key, pay_win, pay_score))

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine import loops
+from card_envs.engine import loops, rollouts
 from card_envs.engine.compiled import load_loop, unwrap
 from card_envs.engine.features import LegalFeatures, compute_features
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.keys import SEED_WORDS, derive_roots, join_seed, split_seeds
 from card_envs.engine.loops import LONG_SEED, MATCH, REFRESH, RESET, ROW, SEED, STREAM, UNSEEDED, Arrays
-from card_envs.engine.random import mix, stream
+from card_envs.engine.orders import LaterOrders
+from card_envs.engine.pool import share
+from card_envs.engine.rollouts import prepare_forks
 from card_envs.engine.rows import States, copy_bytes, copy_rows, restore_bytes
 from card_envs.engine.share import make_share_loop
 from card_envs.engine.threads import Team, make_team
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
+PLAYOUTS_PER_THREAD = 64  # with fewer play-outs of forks, waking a thread costs more than it saves
 
 Rows = NDArray[np.int64]
 Flags = NDArray[np.bool_]
@@ -57,7 +60,7 @@ class Matches:
         auto_reset: Whether :meth:`run` deals the next match of a row when one ends.
         write_observations: Whether :meth:`run` writes ``observation``.
         scale: The factor of ``reward="score"``, negative if the lowest total wins.
-        later_orders: The given orders of later decks, by the row and the number of finished deals.
+        later_orders: The given orders of later decks.
 
     Args:
         game: The game.
@@ -98,7 +101,7 @@ class Matches:
         self.scale = game.score_scale(options)
         self.num_actions = game.num_actions(self.players)
         self.observation_size = game.observation_size(options)
-        self.later_orders: dict[int, dict[int, list[int]]] = {}
+        self.later_orders = LaterOrders("order" if game.shuffles_every_deal else "deck", sum(game.copies))
         template = np.zeros(1, game.state_dtype)
         for option in game.options:
             template[option.name] = option.encode(options[option.name])
@@ -193,7 +196,7 @@ class Matches:
         if self.legal_features is not None:
             self.legal_features.write(rows)
         if self.later_orders:
-            self._prepare_orders()
+            self.later_orders.lay_due(self.states)
 
     def _run(self, rows: Rows) -> None:
         self._step(self.arrays, rows, *self._settings())
@@ -229,31 +232,10 @@ class Matches:
     def deal_ordered(self, identity: tuple[int, int, int], orders: Sequence[Sequence[int]], row: int = 0) -> None:
         """Deal the match of an identity in a row, from decks that begin with these orders of card indices."""
         self.identify(self.rows[row : row + 1], *identity)
-        self._give_order(self.template, 0, orders[0] if orders else [])
-        self.forget_orders([row])
+        self.later_orders.lay(self.template, 0, orders[0] if orders else [])
+        self.later_orders.keep(row, orders[1:])
         self.deal(self.rows[row : row + 1])
         self.template["ordered"] = 0  # the next match has decks of its own
-        if len(orders) > 1:
-            self.later_orders[row] = {finished: list(order) for finished, order in enumerate(orders[1:])}
-            self._prepare_orders()
-
-    def forget_orders(self, rows: Iterable[int]) -> None:
-        """Let the decks of later deals in these rows be shuffled, even where an order was given."""
-        if self.later_orders:
-            for row in rows:
-                self.later_orders.pop(int(row), None)
-
-    def _prepare_orders(self) -> None:
-        for row, orders in list(self.later_orders.items()):
-            order = orders.pop(int(self.states["finished"][row]), None)
-            if order is not None:
-                self._give_order(self.states, row, order)
-            if not orders:
-                del self.later_orders[row]
-
-    def _give_order(self, states: States, row: int, order: Sequence[int]) -> None:
-        states["order" if self.game.shuffles_every_deal else "deck"][row, : len(order)] = order
-        states["ordered"][row] = len(order)
 
     def refresh(self, rows: Rows | None = None) -> None:
         """Write the observation, mask and seat to move again after the states of these rows (by default all) were changed."""
@@ -275,6 +257,18 @@ class Matches:
         illegal = self._count_illegal(self.arrays, rows, self.num_actions, legal)
         self._count_illegal = unwrap(self._count_illegal)
         return rows[~legal] if illegal else rows[:0]
+
+    def list_legal(self, rows: Rows, width: int | None = None) -> NDArray[np.int64]:
+        """Return the legal actions of these rows in the order of their indices, padded with -1, int64 [len(rows), width].
+
+        The width is by default the largest number of them in one of the rows; with a smaller one the last are left out.
+        """
+        write = self._load_loop(loops.make_list_loop)
+        if width is None:
+            width = write(self.arrays, rows, np.empty((len(rows), 0), np.int64))
+        legal = np.empty((len(rows), width), np.int64)
+        write(self.arrays, rows, legal)
+        return legal
 
     def observe(self, rows: Rows, seats: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return what ``seats[n]`` of ``rows[n]`` knows, float32 [len(rows), D]."""
@@ -341,15 +335,36 @@ class Matches:
             What the match or the deal pays each seat, float64 [size, players].
         """
         values = np.zeros((self.size, self.players))
-        rollout = self._load_loop(loops.make_rollout_loop, policy)
-        rollout(self.arrays, self.rows, whole_match, self.scale, parameters, values)
+        rollout = self._load_loop(rollouts.make_rollout_loop, policy)
+        rollout(self.arrays, self.rows, whole_match, self.scale, parameters, self.later_orders.to_arrays(), values)
         self.refresh()
         return values
 
-    def seed_players(self, seeds: NDArray[np.int64]) -> None:
-        """Let the compiled policies of row i draw from ``seeds[i]`` instead of from the key of the match."""
-        with np.errstate(over="ignore"):
-            self.keys[:, STREAM] = stream(mix(seeds.astype(np.uint64)), 0)
+    def fork_values(
+        self,
+        rows: Rows,
+        candidates: NDArray[np.int64],
+        policy: str,
+        parameters: NDArray[np.float64],
+        decks: int,
+        whole_match: bool,
+        seeds: NDArray[np.int64] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return what the ``candidates`` of ``rows`` are worth, float64 [n, C]: see :class:`card_envs.engine.rollouts.Forks`.
+
+        With ``decks`` 0 they are played once on the true deck. The policy draws from ``seeds``, int64 [n], if they are given.
+        """
+        forks = prepare_forks(self.arrays, rows, candidates, seeds)
+        fork = self._load_loop(rollouts.make_fork_loop, policy)
+        orders = self.later_orders.to_arrays()
+
+        def run(part: slice) -> None:
+            scratch = self.gather(rows[:1]).arrays
+            fork(self.arrays, scratch, forks.select(part), decks, whole_match, self.scale, parameters, orders)
+
+        threads = min(self.threads, len(rows), candidates.size * max(1, decks) // PLAYOUTS_PER_THREAD)
+        share(run, len(rows), 1 if self.interpreted else threads)
+        return forks.values
 
     # -- copying
 
@@ -362,10 +377,7 @@ class Matches:
         """
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
-        orders = self.later_orders
-        other.later_orders = (
-            {new: dict(orders[old]) for new, old in enumerate(rows.tolist()) if old in orders} if orders else {}
-        )
+        other.later_orders = self.later_orders.gather(rows)
         other._allocate(copy_rows(self.states, rows), copy_rows(self.template))
         copied = ("identity", "seeds", "decisions", "keys", "words", "observation", "to_move", "rewards", "terminated",
                   "truncated", "final_observation")  # fmt: skip
@@ -383,7 +395,7 @@ class Matches:
         """Resample what the given seat of each row cannot know, including future shuffles: row i from ``seed`` and i."""
         low, high = derive_roots([seed])[0]
         self._load_loop(loops.make_redeal_loop)(self.arrays, self.rows, seats, low, high)
-        self.later_orders = {}
+        self.later_orders.forget()
         self.refresh()
 
     def list_arrays_to_save(self) -> list[NDArray[Any]]:

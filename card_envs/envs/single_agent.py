@@ -180,7 +180,7 @@ class SingleAgentBatch:
         which = matches.rows if rows is None else rows
         orders = [matches.game.read_deck(deck) for deck in decks or ()]
         write_identity(matches, seed, which)
-        matches.forget_orders(which)
+        matches.later_orders.forget(which)
         outcome = self._start_outcome()
         self._seat_matches(which)
         for row, deck in zip(which.tolist(), orders):
@@ -256,7 +256,7 @@ class SingleAgentBatch:
 
     def _next_matches(self, rows: Rows) -> Rows:
         self.matches.identity[rows, MATCH] += 1
-        self.matches.forget_orders(rows)
+        self.matches.later_orders.forget(rows)
         return self._seat_matches(rows)
 
     def _seat_matches(self, rows: Rows) -> Rows:
