@@ -17,7 +17,7 @@ from card_envs.engine.checks import (
     check_rows,
     check_seats,
     copy_integers,
-)
+)  # fmt: skip
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.legality import explain_illegal
@@ -110,7 +110,7 @@ class Batch:
     ) -> None:
         known = [*game.option_names, "seed", "threads", "reward", "episode", "action_features", "interpreted"]
         check_keywords("Batch", options, known)
-        settings: dict[str, Any] = {"reward": reward, "episode": episode, "action_features": action_features, **options}
+        settings: Any = {"reward": reward, "episode": episode, "action_features": action_features, **options}
         self._bind(make_matches(game, size, threads=threads, interpreted=interpreted, **settings))
         self.reset(seed)
 
@@ -133,8 +133,7 @@ class Batch:
         self.terminated = _view_read_only(matches.terminated)
         self.truncated = _view_read_only(matches.truncated)
         self.final_observation = _view_read_only(matches.final_observation)
-        features = matches.legal_features
-        self.action_features = None if features is None else _view_read_only(features.values)
+        self.action_features = matches.legal_features and _view_read_only(matches.legal_features.values)
 
     # -- playing
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.matches import Matches, Rows
+from card_envs.engine.match_arrays import Rows
+from card_envs.engine.matches import Matches
 
 
 def explain_illegal(matches: Matches, rows: Rows, actions: NDArray[np.int64] | None = None) -> str:

@@ -15,7 +15,7 @@ from card_envs.engine.game import Deck, Game, OptionValue
 from card_envs.engine.identity import Seeds, write_identity
 from card_envs.engine.keys import OPPONENTS
 from card_envs.engine.loops import MATCH, REFRESH, RESET, ROW
-from card_envs.engine.matches import Rows
+from card_envs.engine.match_arrays import Rows
 from card_envs.engine.random import unit
 from card_envs.engine.rows import copy_bytes, restore_bytes
 from card_envs.players import Player, resolve

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from card_envs.engine.game import IllegalAction
 from card_envs.engine.legality import explain_illegal
 from card_envs.engine.loops import NOBODY
-from card_envs.engine.matches import Matches, Rows
+from card_envs.engine.match_arrays import Rows
+from card_envs.engine.matches import Matches
 from card_envs.players.player import Decisions, Player, check_answer
 
 NO_ACTION = -3  # in place of an action that a player has failed to give

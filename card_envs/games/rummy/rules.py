@@ -174,9 +174,7 @@ def begin_deal(s):
     s.drawn += 1
     s.pile_size = 1
     s.melds = 0
-    s.fits_set = EMPTY
-    s.fits_below = EMPTY
-    s.fits_above = EMPTY
+    s.fits_set = s.fits_below = s.fits_above = EMPTY
     s.idle = 0
     begin_turn(s, (s.dealer + 1) % s.players)  # R4
 
@@ -185,8 +183,7 @@ def begin_deal(s):
 def begin_turn(s, seat):
     s.to_move = seat
     s.phase = DRAW
-    s.taken = NO_CARD
-    s.must = NO_CARD
+    s.taken = s.must = NO_CARD
     s.melded = 0
 
 
@@ -204,8 +201,7 @@ def end_deal(s):
             s.scores[seat] = s.last_caught[seat]
     else:
         score_positive(s)
-    s.taken = NO_CARD
-    s.must = NO_CARD
+    s.taken = s.must = NO_CARD
     s.deal_over = 1
 
 
