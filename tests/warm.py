@@ -17,6 +17,8 @@ def main() -> None:
         batch = card_envs.batch(name, 2, seed=0)
         for policy in game.policies:
             resolve(policy.name, game).act(Decisions(batch.matches, np.arange(2)))
+        if game.action_features is not None:
+            card_envs.batch(name, 2, seed=0, action_features=True)
         batch.playout(1)
         batch.redeal(0, 0)
         run_benchmark(name, ["random", game.default_opponent], matches=50)
