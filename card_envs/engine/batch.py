@@ -20,7 +20,7 @@ from card_envs.engine.checks import (
 )  # fmt: skip
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
-from card_envs.engine.legality import explain_illegal
+from card_envs.engine.legality import explain_illegal, find_illegal_candidates
 from card_envs.engine.loops import LONG_SEED, SEED, STREAM
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 from card_envs.engine.rollouts import start_streams
@@ -325,11 +325,9 @@ class Batch:
         actions = check_candidates(candidates, len(which))
         drawn_from = None if seeds is None else copy_integers(check_integers(seeds, len(which), "seeds"))
         self._check_open(which)
-        illegal = (actions >= self.num_actions) | (self.matches.mask[which[:, None], actions % self.num_actions] == 0)
-        illegal &= actions >= 0
-        if illegal.any():
-            wrong = np.flatnonzero(illegal.any(axis=1))
-            raise IllegalAction(explain_illegal(self.matches, which[wrong], actions[wrong, illegal[wrong].argmax(axis=1)]))
+        wrong, chosen = find_illegal_candidates(self.matches, which, actions)
+        if len(wrong):
+            raise IllegalAction(explain_illegal(self.matches, wrong, chosen))
         return self.matches.fork_values(which, actions, policy, parameters, decks, whole_match, drawn_from)
 
     # -- looking and copying

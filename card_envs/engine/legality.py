@@ -23,3 +23,14 @@ def explain_illegal(matches: Matches, rows: Rows, actions: NDArray[np.int64] | N
         f"illegal action in row{'s' * (len(rows) > 1)} {listed}: in row {row} seat {seat} is to move, {index} is"
         f" {name!r}; legal are {', '.join(legal)}"
     )
+
+
+def find_illegal_candidates(matches: Matches, rows: Rows, candidates: NDArray[np.int64]) -> tuple[Rows, NDArray[np.int64]]:
+    """Return those of the rows with an illegal action among their ``candidates`` [n, C], and the first such action of each.
+
+    A negative candidate stands for no action, so it is not illegal.
+    """
+    legal = matches.mask[rows[:, None], candidates % matches.num_actions] != 0
+    illegal = (candidates >= 0) & ~(legal & (candidates < matches.num_actions))
+    wrong = np.flatnonzero(illegal.any(axis=1))
+    return rows[wrong], candidates[wrong, illegal[wrong].argmax(axis=1)]
