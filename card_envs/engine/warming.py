@@ -41,12 +41,15 @@ def list_compilers(game: Game) -> dict[str, Callable[[], Any]]:
         "step": partial(m.run, none),
         "share": m.prepare_threads,
         "legal": partial(m.find_illegal, none),
+        "list": partial(m.list_legal, none, 1),
         "observe": partial(m.observe, none, seats),
         "derive": partial(m.derive, 0, none, seats),
         "redeal": partial(m.redeal, seats, 0),
         "count": partial(m.count, none, seats, np.zeros((0, m.players, len(game.count_names)), np.int64)),
         "sort": partial(m.sort, none, seating, seats, 0, np.zeros(0), who, seats),
     }
+    if game.action_features is not None:
+        compilers["features"] = partial(m.write_action_features, none, np.zeros((0, 1), np.int64))
     for policy in game.policies:
         parameters = np.array([*policy.defaults.values()], np.float64)
         compilers |= {
