@@ -41,7 +41,7 @@ def make_features_loop(game: Game) -> Loop:
                     actions[p, action] = action if m.mask[r, action] != 0 else -1
             s = m.states[r]
             if not s.over:
-                action_features(s, s.to_move, actions[p], features[p])
+                action_features(s, s.to_move, m.words[r], actions[p], features[p])
         return 0
 
     return Loop("features", write, (action_features,))

@@ -132,9 +132,10 @@ class Game:
     ``count_action(state, action, counts)`` adds the action that the seat to move is about to play to ``counts``
     [players, len(count_names)], and ``count_deal(state, counts)`` adds a deal that has just ended.
 
-    A game may have features of actions. ``action_features(state, seat, actions, features)`` writes what ``actions[n]`` does if
-    ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros. Like
-    ``observe``, it uses only what the seat knows.
+    A game may have features of actions. ``action_features(state, seat, words, actions, features)`` writes what ``actions[n]``
+    does if ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros.
+    ``words`` is the action mask viewed as uint64, as a :class:`Policy` gets it. Like ``observe``, it uses only what the seat
+    knows.
     """
 
     module: str  # the package of the game, which holds this object as GAME

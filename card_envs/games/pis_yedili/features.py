@@ -222,7 +222,7 @@ def write_rest(rest, drawn, action, fit, answers, f):
 
 
 @register_jitable
-def action_features(s, seat, actions, features):
+def action_features(s, seat, words, actions, features):
     """Write all fields of ``ACTION_FIELDS`` for every action that is not below 0. What is zero already is left alone."""
     hand = np.uint64(s.hands[seat])
     unseen = find_unseen(s, hand)
