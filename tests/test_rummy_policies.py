@@ -14,9 +14,9 @@ from card_envs import Table
 from card_envs.games.deck import CARDS, RANKS, SUITS, name_cards
 from card_envs.games.melds import in_melds, outs
 from card_envs.games.rummy import GAME
-from card_envs.games.rummy.policies import dearest
 from card_envs.games.rummy.rules import count_laid, count_points
 from card_envs.games.rummy.state import LOW, UNIVERSAL
+from card_envs.games.rummy.tactics import dearest
 from tests.helpers import choice, choices
 
 # ---- the measures of a set of cards, against all melds one by one
