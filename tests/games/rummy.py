@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+import card_envs
 from card_envs import Game
 from card_envs.engine.picture import Picture
+from card_envs.engine.rows import States
+from tests.reference import rummy_features
 from tests.reference.french_deck import CARDS, RANKS, SUITS
+from tests.reference.rummy_features import worth
 
 MOST_TOTAL = 2.0  # targets: what the observation of a total is cut off at
 
@@ -66,17 +72,6 @@ def question(game: Game, state: Any) -> str:
     return str(game.phases[state["phase"]])
 
 
-def worth(card: str, options: Mapping[str, Any], low: bool = False) -> int:
-    """R20, R21 in words; ``low``: the card lies as the lowest of a run."""
-    if card[0] == "A":
-        if options["aces"] == "universal":
-            return 1 if low else 15
-        return 5 if options["simple"] else 1
-    if card[0] in "TJQK":
-        return 10
-    return 5 if options["simple"] else int(card[0])
-
-
 def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
     """What the observation of ``seat`` must say, in plain figures, from ``state()`` alone."""
     players, options, pile, melds = state["players"], state["options"], state["pile"], state["melds"]
@@ -127,6 +122,23 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
     }
+
+
+def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> dict[str, Any]:
+    """What the features of an action must say, in plain figures, from ``view(seat)`` and what the default opponent would do."""
+    parameters = card_envs.load_game("rummy").policy("best").defaults
+    return rummy_features.action_facts(view, seat, action, chosen, parameters)
+
+
+def turn_seats(states: States, players: int) -> None:
+    """Every seat moves on by one."""
+    for name in ("hands", "known", "laid", "points", "last_laid", "last_caught", "has_melded", "totals", "scores"):
+        states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
+    for name in ("to_move", "dealer"):
+        states[name] = (states[name] + 1) % players
+
+
+RENUMBERINGS = (turn_seats,)
 
 
 def check_picture(picture: Picture, state: dict[str, Any], where: str) -> None:

@@ -182,16 +182,16 @@ def find_best(s, seat, hand, words, v):
 
 
 @register_jitable
-def appraise(s, seat, hand, can, unseen, cards, then, action, v):
+def appraise(s, seat, hand, can, within, unseen, cards, then, action, v):
     """What an action is worth by the measure that `best` has for its kind: draw and take, meld and lay off, or discard.
 
     ``cards`` are the hand after cards are taken; ``can`` and ``then`` are what can be played of the hand and of ``cards``.
+    ``within`` are the cards of the pile that can be reached.
     """
     if action >= ACTION_LAYOFF:
         return float(appraise_lay(s, seat, hand, action))
     if action >= ACTION_DISCARD:
         kept = in_melds(hand, s.aces == UNIVERSAL)
-        within = reachable_pile(s, pile_cards(s))
         return appraise_discard(s, seat, hand, kept, within, unseen, action - ACTION_DISCARD, v)
     if action >= ACTION_TAKE:
         return appraise_take(s, hand, can, cards, then, unseen, v[POINTS], v[OUT], v[CARRY])

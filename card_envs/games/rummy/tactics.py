@@ -12,10 +12,14 @@ import numpy as np
 
 from card_envs.engine.bits import is_legal, lowest_bit, popcount
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.deck import ACES, EMPTY, IN_SUIT, NO_CARD, bit, holds, of_rank, without_lowest
-from card_envs.games.melds import above, below, in_melds
+from card_envs.games.deck import ACE, ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, bit, holds, of_rank, without_lowest
+from card_envs.games.melds import (
+    HIGH_ACE, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW, above, below, fits_above, fits_below, in_melds,
+)  # fmt: skip
 from card_envs.games.rummy.rules import count_points, playable
-from card_envs.games.rummy.state import ACTION_DRAW, ACTION_END, ACTION_TAKE, SPREAD, UNIVERSAL
+from card_envs.games.rummy.state import (
+    ABOVE, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, SPREAD, UNIVERSAL,
+)  # fmt: skip
 
 NOTHING = -1e300  # less than any value that parameters in their range can give
 NO_ACTION = -1
@@ -96,6 +100,32 @@ def feeds(s, seat, card, pile, unseen, in_pile, likely, others):
         near = nearness(s, card, known, pile, unseen, in_pile, likely * hidden / left)
         total += near if distance == 1 else others * near
     return total
+
+
+@register_jitable
+def find_fits_after(s, action, laid):
+    """The cards that fit sets, below runs and above runs (R13, R14) after an action that lays the cards ``laid``.
+
+    Cards that lie in other melds may be among them.
+    """
+    universal = s.aces == UNIVERSAL
+    on_sets, below_runs, above_runs = np.uint64(s.fits_set), np.uint64(s.fits_below), np.uint64(s.fits_above)
+    if action >= ACTION_RUN:
+        number = action - ACTION_RUN
+        suit, low, high = number // PER_SUIT, np.int64(RUN_LOW[number % PER_SUIT]), np.int64(RUN_HIGH[number % PER_SUIT])
+        below_runs |= fits_below(suit, low)
+        above_runs |= fits_above(suit, high, universal)
+    elif action >= ACTION_SET:
+        on_sets |= of_rank((action - ACTION_SET) // PER_RANK)
+    elif action >= ACTION_LAYOFF:
+        place = (action - ACTION_LAYOFF) // DECK_SIZE
+        suit = (action - ACTION_LAYOFF) % DECK_SIZE // IN_SUIT
+        rank = (action - ACTION_LAYOFF) % IN_SUIT
+        if place == BELOW:
+            below_runs |= fits_below(suit, rank)
+        elif place == ABOVE:
+            above_runs |= fits_above(suit, HIGH_ACE if rank == ACE else rank, universal)
+    return on_sets & ~laid, below_runs & ~laid, above_runs & ~laid
 
 
 # ---- what needs no parameters
