@@ -289,10 +289,10 @@ def write_loose(s, rest, loose, below_runs, above_runs, within, unseen, f):
 
 
 @register_jitable
-def write_rest(s, seat, rest, laid, within, unseen, known, action, f):
+def write_rest(s, seat, rest, within, unseen, known, action, f):
     """The fields ``opens`` and from ``rest_size`` to ``loose_far_points``."""
     universal = s.aces == UNIVERSAL
-    on_sets, below_runs, above_runs = find_fits_after(s, action, laid)
+    on_sets, below_runs, above_runs = find_fits_after(s, action)
     fits = on_sets | below_runs | above_runs
     new = fits & ~fitting_cards(s)
     f[FIRST.opens] = popcount(new & unseen) / 2.0
@@ -352,7 +352,7 @@ def action_features(s, seat, words, actions, features):
             if action >= ACTION_DISCARD:
                 rest &= ~bit(card)
         write_kind(s, rest, taken, laid, action, f)
-        write_rest(s, seat, rest, laid, within, unseen, known, action, f)
+        write_rest(s, seat, rest, within, unseen, known, action, f)
         value = appraise(s, seat, hand, can, within, unseen, cards, then, action, v)
         f[FIRST.appraisal] = min(max(value / 20.0, -LIMIT), LIMIT)
         f[FIRST.best] = 1.0 if action == chosen else 0.0

@@ -103,10 +103,10 @@ def feeds(s, seat, card, pile, unseen, in_pile, likely, others):
 
 
 @register_jitable
-def find_fits_after(s, action, laid):
-    """The cards that fit sets, below runs and above runs (R13, R14) after an action that lays the cards ``laid``.
+def find_fits_after(s, action):
+    """The cards that fit sets, below runs and above runs (R13, R14) after an action.
 
-    Cards that lie in other melds may be among them.
+    Cards that lie on the table may be among them.
     """
     universal = s.aces == UNIVERSAL
     on_sets, below_runs, above_runs = np.uint64(s.fits_set), np.uint64(s.fits_below), np.uint64(s.fits_above)
@@ -125,7 +125,7 @@ def find_fits_after(s, action, laid):
             below_runs |= fits_below(suit, rank)
         elif place == ABOVE:
             above_runs |= fits_above(suit, HIGH_ACE if rank == ACE else rank, universal)
-    return on_sets & ~laid, below_runs & ~laid, above_runs & ~laid
+    return on_sets, below_runs, above_runs
 
 
 # ---- what needs no parameters
