@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import card_envs
 from card_envs import Table
 from card_envs.games.deck import CARDS, RANKS, SUITS, name_cards
 from card_envs.games.melds import in_melds, outs
@@ -212,3 +213,29 @@ def test_with_an_empty_stock_takes_what_is_cheaper() -> None:
 def test_with_an_empty_stock_takes_what_makes_a_meld() -> None:
     at = empty_stock(table(["8c 8d Ac 3h 5s 9s 6h", *["2c 4d 6d 8s Tc Qd Ah", "3c 5d 7h 9c Jc Kd 2h"]], "8h"))
     assert choices(at) == {"take 8h"}
+
+
+# ---- appraisals
+
+
+@pytest.mark.parametrize("variant", GAME.presets)
+@pytest.mark.parametrize("players", GAME.players)
+def test_best_lays_and_discards_what_it_appraises_highest(players: int, variant: str, seed: int) -> None:
+    batch = card_envs.batch("rummy", 100, players=players, variant=variant, seed=seed, action_features=True)
+    features, fields = batch.action_features, GAME.action_fields()
+    assert features is not None
+    appraisal, best = (fields[name].slice.start for name in ("appraisal", "best"))
+    verbs = np.array([GAME.action_string(action, 0, players).split()[0] for action in range(batch.num_actions)])
+    discards, lays = verbs == "discard", (verbs == "meld") | (verbs == "layoff")
+    actions, rows, compared = np.zeros(batch.size, np.int64), np.arange(batch.size), 0
+    for step in range(100):
+        batch.choose("best", None, actions)
+        assert (features[:, :, best].sum(axis=1) == 1).all(), f"seed {seed}"
+        assert (features[rows, actions, best] == 1).all(), f"seed {seed}"
+        for kind in (discards, lays):
+            values = np.where((batch.action_mask != 0) & kind, features[:, :, appraisal], -np.inf)
+            chosen = kind[actions]
+            assert (values[rows, actions] == values.max(axis=1))[chosen].all(), f"seed {seed}"
+            compared += int(chosen.sum())
+        batch.step(batch.sample() if step % 4 == 0 else actions)
+    assert compared > 1000
