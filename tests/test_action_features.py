@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tests.helpers import GAMES, Options, all_options, choice, label, play_on, q
 
 FEATURED = [name for name in GAMES if card_envs.load_game(name).action_features is not None]
 PLAIN = [name for name in GAMES if name not in FEATURED]
+MOST_DECISIONS = 250  # of a match
 SETS = [(name, options) for name in FEATURED for options in all_options(name)]
 
 every_game = pytest.mark.parametrize("name", FEATURED)
@@ -46,7 +48,7 @@ def test_features_say_what_a_plain_twin_says(name: str, options: Options, seed: 
     verbs, decisions = set(), 0
     for row, eager in enumerate((0.0, 0.8, 0.97)):
         table = card_envs.table(name, seed=(seed, row, 0), **quick(name, options))
-        for _ in play_on(table, rng, eager):
+        for _ in islice(play_on(table, rng, eager), MOST_DECISIONS):
             seat, chosen = table.to_move, choice(table)
             assert seat is not None
             view, values = table.view(seat), compute(table.matches)[0]
@@ -68,7 +70,7 @@ def test_features_lie_within_their_fields(name: str, seed: int) -> None:
     game = card_envs.load_game(name)
     for options in all_options(name):
         for eager in (False, True):
-            batch = card_envs.batch(name, 64, seed=seed, action_features=True, **options)
+            batch = card_envs.batch(name, 24, seed=seed, action_features=True, **options)
             actions = np.zeros(batch.size, np.int64)
             for _ in range(200):
                 features = batch.action_features[batch.action_mask != 0]
@@ -96,7 +98,7 @@ def test_shapes_do_not_depend_on_the_table(name: str) -> None:
 @every_set
 def test_a_redeal_does_not_change_them(name: str, options: Options, seed: int) -> None:
     """They are made from what the seat to move knows."""
-    batch = card_envs.batch(name, 64, seed=seed, action_features=True, **options)
+    batch = card_envs.batch(name, 24, seed=seed, action_features=True, **options)
     for step in range(60):
         advance(batch, 2)
         other = batch.clone()
@@ -190,8 +192,8 @@ def test_a_batch_writes_them_wherever_it_writes_observations(name: str, seed: in
 def test_interpreted_features_equal_compiled_ones(name: str, seed: int) -> None:
     for options in all_options(name):
         settings: dict[str, Any] = {"seed": seed, "action_features": True, **options}
-        fast, slow = card_envs.batch(name, 3, **settings), card_envs.batch(name, 3, interpreted=True, **settings)
-        for step in range(60):
+        fast, slow = card_envs.batch(name, 2, **settings), card_envs.batch(name, 2, interpreted=True, **settings)
+        for step in range(30):
             np.testing.assert_array_equal(fast.action_features, slow.action_features, f"step {step}, {options}")
             actions = fast.sample()
             fast.step(actions)
@@ -200,7 +202,7 @@ def test_interpreted_features_equal_compiled_ones(name: str, seed: int) -> None:
 
 @every_game
 def test_threads_share_the_rows(name: str, seed: int) -> None:
-    one, two = (card_envs.batch(name, 2048, seed=seed, threads=threads, action_features=True) for threads in (1, 2))
+    one, two = (card_envs.batch(name, 200, seed=seed, threads=threads, action_features=True) for threads in (1, 2))
     for _ in range(10):
         actions = one.sample()
         one.step(actions)

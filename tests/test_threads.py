@@ -43,10 +43,13 @@ def step_together(one: card_envs.Batch, other: card_envs.Batch, steps: int) -> N
 @pytest.mark.parametrize(("size", "count"), [(1, 2), (2, 2), (3, 2), (2, 4), (37, 4), (513, 2), (1025, 3)])
 def test_results_do_not_depend_on_the_number_of_threads(game: str, size: int, count: int, seed: int) -> None:
     one, other = (card_envs.batch(game, size, seed=seed, threads=threads) for threads in (1, count))
-    step_together(one, other, 40)
-    assert_equal(one, other)
     team = other.matches._team
     assert team is not None
+    for _ in range(50):  # a busy machine may keep the workers from their posts for a while
+        step_together(one, other, 40)
+        assert_equal(one, other)
+        if size == 1 or team._posts[:, COUNT].any():
+            break
     assert team._posts[:, COUNT].any() == (size > 1), "some rows were carried out by workers"
 
 
