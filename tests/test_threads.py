@@ -54,6 +54,20 @@ def test_results_do_not_depend_on_the_number_of_threads(game: str, size: int, co
 
 
 @every_game
+@pytest.mark.parametrize("row", [0, 31, 32, 63])
+def test_an_illegal_action_is_found_by_whoever_checks_its_row(game: str, row: int, seed: int) -> None:
+    """Nothing has been played then, whichever thread has found it."""
+    one, other = (card_envs.batch(game, 64, seed=seed, threads=threads) for threads in (1, 2))
+    for action in (-3, int(one.action_mask[row].argmin()), one.num_actions, 2**40):
+        step_together(one, other, 20)
+        actions = other.sample()
+        actions[row] = int(other.action_mask[row].argmin()) if 0 <= action < one.num_actions else action
+        with pytest.raises(card_envs.IllegalAction, match=f"illegal action in row {row}:"):
+            other.step(actions)
+        assert_equal(one, other)
+
+
+@every_game
 def test_copies_share_nothing(game: str) -> None:
     one, other = (card_envs.batch(game, 64, seed=3, threads=threads) for threads in (1, 2))
     step_together(one, other, 20)

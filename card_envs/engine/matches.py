@@ -124,6 +124,8 @@ class Matches(MatchArrays):
 
     def find_illegal(self, rows: Rows) -> Rows:
         """Return those of the rows whose ``actions`` are not legal."""
+        if self._team is not None and not self._team.count_illegal(rows, len):  # alone it looks at them below
+            return rows[:0]
         legal = np.empty(len(rows), np.bool_)
         illegal = self._count_illegal(self.arrays, rows, self.num_actions, legal)
         self._count_illegal = unwrap(self._count_illegal)

@@ -18,8 +18,12 @@ from numba.extending import intrinsic
 
 from card_envs.engine.jitable import register_jitable
 
-STATE, COUNT, AUTO_RESET, WRITE_OBSERVATIONS, WORDS = 0, 8, 9, 10, 24  # words of a post; what changes often stands apart
+# words of a post; what changes often stands apart
+STATE, COUNT, TASK, AUTO_RESET, WRITE_OBSERVATIONS, ILLEGAL, WORDS = 0, 8, 9, 10, 11, 16, 24
 ASLEEP, READY, ASKED = range(3)
+# What a thread is to do: serve others, carry out the actions of rows with their help, or check with their help whether these
+# are legal. Those who serve count the illegal ones in the word ILLEGAL of their post.
+SERVES, CARRIES_OUT, CHECKS = range(3)
 
 
 def _point(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -61,25 +65,28 @@ def change_state(typing_context, post, old, new):
 
 
 @register_jitable
-def ask(post, rows, first, end, copied, auto_reset, write_observations):
+def ask(post, rows, first, end, copied, task, auto_reset, write_observations):
     """Ask for ``rows[first:end]``, which are copied; return whether a thread stands by to carry them out."""
     if read_state(post) != READY:
         return False
     for n in range(first, end):
         copied[n - first] = rows[n]
     post[COUNT] = end - first
+    post[TASK] = task
     post[AUTO_RESET] = auto_reset
     post[WRITE_OBSERVATIONS] = write_observations
     return change_state(post, READY, ASKED)
 
 
 @register_jitable
-def ask_all(posts, rows, copied, which, auto_reset, write_observations):
+def ask_all(posts, rows, copied, which, task, auto_reset, write_observations):
     """Ask at all posts of ``which`` for equal shares of the rows, the last ones first; return how many the caller keeps."""
     left = len(rows)
     each = left // (len(which) + 1)
     for n in range(len(which)):
-        if ask(posts[which[n]], rows, left - each, left, copied[which[n]], auto_reset, write_observations):
+        post = posts[which[n]]
+        post[ILLEGAL] = 0
+        if ask(post, rows, left - each, left, copied[which[n]], task, auto_reset, write_observations):
             left -= each
     return left
 
@@ -104,3 +111,12 @@ def await_all(posts, which, looks):
             if looks <= 0:
                 return False
     return True
+
+
+@register_jitable
+def sum_illegal(posts, which):
+    """How many illegal actions those have found who were asked for a check."""
+    illegal = 0
+    for n in range(len(which)):
+        illegal += posts[which[n], ILLEGAL]
+    return illegal

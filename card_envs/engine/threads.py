@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.compiled import unwrap
 from card_envs.engine.loops import Arrays
-from card_envs.engine.posts import ASKED, ASLEEP, READY, STATE, WORDS
+from card_envs.engine.posts import ASKED, ASLEEP, CARRIES_OUT, CHECKS, READY, SERVES, STATE, WORDS
 
 STANDS_BY = 200e-6  # seconds
 NAP = 50e-6  # seconds for which the caller sleeps where the other thread does not get a core
@@ -33,7 +33,8 @@ REFRESHED = 256  # after so many steps one thread does all of it, to know how lo
 
 Rows = NDArray[np.int64]
 Post = NDArray[np.int64]
-# what `make_share_loop` describes: (rows, posts, copied, which, leads, looks, auto_reset, write_observations)
+Which = NDArray[np.int64] | None
+# what `make_share_loop` describes: (rows, posts, copied, which, task, looks, auto_reset, write_observations)
 Share = Callable[[Rows, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], int, int, int, int], int]
 
 
@@ -130,6 +131,7 @@ class Team:
         self._pace = 0.0  # seconds that a row takes one thread alone
         self._ended = 0.0  # when the last rows were carried out
         self._steps = 0
+        self._shares = False  # whether the last rows were shared
         self._in_vain = 0
         self._rest, self._rests_until = TRIALS, TRIALS
         self._looks = 0  # how often a thread that stands by looks at its post before it sleeps
@@ -140,12 +142,14 @@ class Team:
         self._steps += 1
         work = len(rows) * self._pace
         if work < LEAST or self._steps < self._rests_until or self._steps % REFRESHED == 0:
+            self._shares = False
             alone(rows)
             self._ended = time.perf_counter()
             pace = (self._ended - start) / max(1, len(rows))
             self._pace = min(pace, 1.05 * self._pace) if self._pace else pace  # what took long once was interrupted
             return
-        if not self._run_shared(rows, alone, auto_reset, write_observations, start):
+        self._shares = self._run_shared(rows, alone, auto_reset, write_observations, start)
+        if not self._shares:
             return
         self._in_vain = self._in_vain + 1 if self._ended - start > work else 0
         if self._in_vain == TRIALS:
@@ -165,27 +169,55 @@ class Team:
             self._posts[:] = ASLEEP
             self.prepare()
         hired = crew.hire(min(self._threads, len(rows)) - 1)
-        which: NDArray[np.int64] | None = None
+        which: Which = None
         left = -1
         try:
             soon = start - self._ended < STANDS_BY
-            for worker in hired:
-                if self._is_at_hand(worker, soon, len(rows) * self._pace > WAKING):
-                    here = self._places[worker][1]
-                    which = here if which is None else np.concatenate([which, here])
+            which = self._list_posts(hired, soon, len(rows) * self._pace > WAKING)
             if which is None:
                 alone(rows)
                 return False
-            left = self._share(rows, self._posts, self._copied, which, 1, self._looks, auto_reset, write_observations)
+            left = self._share(rows, self._posts, self._copied, which, CARRIES_OUT, self._looks, auto_reset, write_observations)
             return left != len(rows)
         finally:
-            while left < 0 and which is not None and (self._posts[which, STATE] == ASKED).any():
-                time.sleep(NAP)
-            self._ended = time.perf_counter()
-            for worker in hired:
-                worker.lock.release()
-            for worker in hired:
-                worker.raise_error()
+            self._dismiss(hired, which, left < 0)
+
+    def count_illegal(self, rows: Rows, alone: Callable[[Rows], int]) -> int:
+        """Count the rows whose actions are not legal: each thread those that it would carry out, since it has their masks.
+
+        A mask that another processor has looked at would have to be fetched back before it is written again.
+        """
+        if not self._shares or self._crew is not find_crew():
+            return alone(rows)
+        hired = self._crew.hire(min(self._threads, len(rows)) - 1)
+        which: Which = None
+        illegal = -1
+        try:
+            which = self._list_posts(hired, False, False)
+            if which is not None:
+                illegal = self._share(rows, self._posts, self._copied, which, CHECKS, self._looks, 0, 0)
+        finally:
+            self._dismiss(hired, which, illegal < 0)
+        return alone(rows) if illegal < 0 else illegal
+
+    def _list_posts(self, hired: list[Worker], soon: bool, long: bool) -> Which:
+        """Return the numbers of the posts of those workers who are at hand, ``None`` if nobody is."""
+        which: Which = None
+        for worker in hired:
+            if self._is_at_hand(worker, soon, long):
+                here = self._places[worker][1]
+                which = here if which is None else np.concatenate([which, here])
+        return which
+
+    def _dismiss(self, hired: list[Worker], which: Which, busy: bool) -> None:
+        """Let workers go, after those who are still busy have done their share."""
+        while busy and which is not None and (self._posts[which, STATE] == ASKED).any():
+            time.sleep(NAP)
+        self._ended = time.perf_counter()
+        for worker in hired:
+            worker.lock.release()
+        for worker in hired:
+            worker.raise_error()
 
     def prepare(self) -> None:
         """Compile the loop that shares the rows, if that is still to be done, and count the looks at a post."""
@@ -193,13 +225,13 @@ class Team:
 
     def _count_looks(self) -> int:
         """Return how often a thread can look at a post in the time for which it stands by."""
-        seconds, looks = 0.0, 20_000
-        for _ in range(2):  # once to compile, or to load from the cache
+        seconds, looks = [], 20_000
+        for _ in range(4):  # the first time to compile, or to load from the cache; others may be interrupted
             self._posts[0, STATE] = READY
             start = time.perf_counter()
-            self._share(self._copied[0], self._posts, self._copied, np.zeros(1, np.int64), 0, looks, 0, 0)
-            seconds = time.perf_counter() - start
-        return int(looks * STANDS_BY / seconds)
+            self._share(self._copied[0], self._posts, self._copied, np.zeros(1, np.int64), SERVES, looks, 0, 0)
+            seconds.append(time.perf_counter() - start)
+        return int(looks * STANDS_BY / min(seconds))
 
     def _is_at_hand(self, worker: Worker, soon: bool, long: bool) -> bool:
         """Return whether a worker is to have a share. It is woken if there is much to do, or if there soon will be more."""
@@ -210,7 +242,7 @@ class Team:
         if worker.stands_at(place[0]):
             return True
         if long or soon:
-            serve = partial(self._share, self._copied[0], self._posts, self._copied, place[1], 0, self._looks, 0, 0)
+            serve = partial(self._share, self._copied[0], self._posts, self._copied, place[1], SERVES, self._looks, 0, 0)
             worker.send(place[0], serve)
         return long
 
