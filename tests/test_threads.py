@@ -15,7 +15,7 @@ import pytest
 
 import card_envs
 from card_envs.engine import threads
-from card_envs.engine.posts import ASKED, COUNT, READY, STATE
+from card_envs.engine.posts import ASKED, CARRIES_OUT, COUNT, READY, STATE
 from card_envs.engine.threads import Team
 from tests.batches import assert_equal, every_game
 
@@ -137,14 +137,15 @@ class Loop:
         posts[which, STATE] = ASKED
         return -1  # so that the caller waits for the others
 
-    def do_alone(self, rows: Any) -> None:
+    def do_alone(self, rows: Any) -> bool:
         self.alone += 1
+        return True
 
 
 def run_team(loop: Loop, steps: int) -> None:
     team = Team(2, 8, loop)
     for _ in range(steps):
-        team.run(np.arange(8), loop.do_alone, 1, 1)
+        assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)
 
 
 def test_what_a_worker_raises_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,13 +168,13 @@ def test_what_a_worker_raises_reaches_the_caller(monkeypatch: pytest.MonkeyPatch
     team = Team(2, 8, loop)
     monkeypatch.setattr(Team, "prepare", lambda self: None)
     for _ in range(threads.TRIALS - 1):
-        team.run(np.arange(8), loop.do_alone, 1, 1)
+        assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)
     with pytest.raises(IndexError, match="out of bounds"):
-        team.run(np.arange(8), loop.do_alone, 1, 1)
+        assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)
     asked.clear()
     loop.serve = lambda: None
     before = loop.shared
-    team.run(np.arange(8), loop.do_alone, 1, 1)
+    assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)
     assert loop.shared == before + 1, "the worker goes on"
 
 
@@ -203,9 +204,10 @@ def test_rows_are_not_shared_where_that_takes_longer(monkeypatch: pytest.MonkeyP
                 clock.now += 2.0
             return 0
 
-        def do_alone(self, rows: Any) -> None:
+        def do_alone(self, rows: Any) -> bool:
             self.alone += 1
             clock.now += 1.0
+            return True
 
     loop = Slow()
     run_team(loop, 1000)

@@ -162,15 +162,14 @@ class Batch:
             IllegalAction: Some actions are not legal; the message names their rows. No row is stepped.
             ValueError: The array has a wrong shape or dtype, or holds a NaN.
         """
-        self._set_actions(actions)
-        self.matches.run(self.matches.rows)
-
-    def _set_actions(self, actions: ArrayLike) -> None:
         matches = self.matches
         matches.actions[:] = check_integers(actions, self.size, "actions")
-        illegal = matches.find_illegal(matches.rows)
+        self._refuse(matches.run_legal(matches.rows))
+
+    def _refuse(self, illegal: NDArray[np.int64]) -> None:
+        """Raise ``IllegalAction`` if there are rows whose actions are not legal."""
         if len(illegal):
-            raise IllegalAction(explain_illegal(matches, illegal))
+            raise IllegalAction(explain_illegal(self.matches, illegal))
 
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
@@ -270,7 +269,8 @@ class Batch:
         parameters = check_parameters(self.game.policy(policy), parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
         drawn_from = None if seeds is None else check_integers(seeds, self.size, "seeds")
-        self._set_actions(actions)
+        self.matches.actions[:] = check_integers(actions, self.size, "actions")
+        self._refuse(self.matches.find_illegal(self.matches.rows))
         if drawn_from is not None:
             self.matches.keys[:, STREAM] = start_streams(drawn_from)
         return self.matches.rollout(policy, parameters, whole_match)

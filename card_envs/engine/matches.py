@@ -16,6 +16,7 @@ from card_envs.engine.keys import derive_roots
 from card_envs.engine.loops import REFRESH, RESET
 from card_envs.engine.match_arrays import Flags, MatchArrays, Rows
 from card_envs.engine.pool import share
+from card_envs.engine.posts import CARRIES_OUT, CHECKS
 from card_envs.engine.rollouts import prepare_forks
 from card_envs.engine.rows import States
 from card_envs.engine.share import make_share_loop
@@ -44,18 +45,31 @@ class Matches(MatchArrays):
 
     def run(self, rows: Rows) -> None:
         """Carry out ``actions`` in these rows, and prepare the given order of the next deck if there is one."""
-        if self.threads < 2 or self.interpreted:
-            self._run(rows)
-        else:
-            self._find_team().run(rows, self._run, int(self.auto_reset), int(self.write_observations))
-        if self.legal_features is not None:
-            self.legal_features.write(rows)
-        if self.later_orders:
-            self.later_orders.lay_due(self.states)
+        self._carry_out(rows, self._run, CARRIES_OUT)
 
-    def _run(self, rows: Rows) -> None:
+    def run_legal(self, rows: Rows) -> Rows:
+        """Do as :meth:`run` does if all ``actions`` are legal. Return the rows where they are not; then nothing has changed."""
+        done = self._carry_out(rows, self._run_legal, CHECKS)
+        return rows[:0] if done else self.find_illegal(rows)
+
+    def _carry_out(self, rows: Rows, alone: Callable[[Rows], bool], task: int) -> bool:
+        if self.threads < 2 or self.interpreted:
+            done = alone(rows)
+        else:
+            done = self._find_team().run(rows, alone, task, int(self.auto_reset), int(self.write_observations))
+        if done and self.legal_features is not None:
+            self.legal_features.write(rows)
+        if done and self.later_orders:
+            self.later_orders.lay_due(self.states)
+        return done
+
+    def _run(self, rows: Rows) -> bool:
         self._step(self.arrays, rows, *self._settings())
         self._step = unwrap(self._step)
+        return True
+
+    def _run_legal(self, rows: Rows) -> bool:
+        return not len(self.find_illegal(rows)) and self._run(rows)
 
     def prepare_threads(self) -> None:
         """Compile what several threads need, or find it in the cache."""
@@ -124,8 +138,6 @@ class Matches(MatchArrays):
 
     def find_illegal(self, rows: Rows) -> Rows:
         """Return those of the rows whose ``actions`` are not legal."""
-        if self._team is not None and not self._team.count_illegal(rows, len):  # alone it looks at them below
-            return rows[:0]
         legal = np.empty(len(rows), np.bool_)
         illegal = self._count_illegal(self.arrays, rows, self.num_actions, legal)
         self._count_illegal = unwrap(self._count_illegal)

@@ -21,9 +21,12 @@ from card_envs.engine.jitable import register_jitable
 # words of a post; what changes often stands apart
 STATE, COUNT, TASK, AUTO_RESET, WRITE_OBSERVATIONS, ILLEGAL, WORDS = 0, 8, 9, 10, 11, 16, 24
 ASLEEP, READY, ASKED = range(3)
-# What a thread is to do: serve others, carry out the actions of rows with their help, or check with their help whether these
-# are legal. Those who serve count the illegal ones in the word ILLEGAL of their post.
+# What a thread is to do: serve others, carry out the actions of rows with their help, or check first whether all are legal.
+# Those who serve count the illegal ones in the word ILLEGAL of their post.
 SERVES, CARRIES_OUT, CHECKS = range(3)
+# What comes of it besides the number of rows that the caller has carried out: shares of others are still to be awaited; some
+# actions are not legal, and nothing was carried out; or nothing was tried, since nobody could help.
+UNFINISHED, REFUSED, UNTRIED = -1, -2, -3
 
 
 def _point(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.compiled import unwrap
 from card_envs.engine.loops import Arrays
-from card_envs.engine.posts import ASKED, ASLEEP, CARRIES_OUT, CHECKS, READY, SERVES, STATE, WORDS
+from card_envs.engine.posts import ASKED, ASLEEP, READY, REFUSED, SERVES, STATE, UNFINISHED, UNTRIED, WORDS
 
 STANDS_BY = 200e-6  # seconds
 NAP = 50e-6  # seconds for which the caller sleeps where the other thread does not get a core
@@ -131,27 +131,40 @@ class Team:
         self._pace = 0.0  # seconds that a row takes one thread alone
         self._ended = 0.0  # when the last rows were carried out
         self._steps = 0
-        self._shares = False  # whether the last rows were shared
         self._in_vain = 0
         self._rest, self._rests_until = TRIALS, TRIALS
         self._looks = 0  # how often a thread that stands by looks at its post before it sleeps
 
-    def run(self, rows: Rows, alone: Callable[[Rows], Any], auto_reset: int, write_observations: int) -> None:
-        """Carry out rows: the caller some of them, and workers the others; or the caller all of them by ``alone``."""
+    def run(self, rows: Rows, alone: Callable[[Rows], bool], task: int, auto_reset: int, write_observations: int) -> bool:
+        """Carry out rows: the caller some of them, and workers the others; or the caller all of them by ``alone``.
+
+        With the task ``CHECKS`` nothing is carried out if some actions are not legal. Each thread checks the rows that it
+        carries out, because it has their masks: what another processor has looked at must be fetched back before it is written.
+
+        Returns:
+            Whether the rows were carried out.
+        """
         start = time.perf_counter()
         self._steps += 1
         work = len(rows) * self._pace
         if work < LEAST or self._steps < self._rests_until or self._steps % REFRESHED == 0:
-            self._shares = False
-            alone(rows)
+            done = alone(rows)
             self._ended = time.perf_counter()
             pace = (self._ended - start) / max(1, len(rows))
             self._pace = min(pace, 1.05 * self._pace) if self._pace else pace  # what took long once was interrupted
-            return
-        self._shares = self._run_shared(rows, alone, auto_reset, write_observations, start)
-        if not self._shares:
-            return
-        self._in_vain = self._in_vain + 1 if self._ended - start > work else 0
+            return done
+        left = self._run_shared(rows, task, auto_reset, write_observations, start)
+        if left == UNTRIED:
+            return alone(rows)
+        if left == REFUSED:
+            return False
+        if left != len(rows):
+            self._judge(self._ended - start > work)
+        return True
+
+    def _judge(self, slower: bool) -> None:
+        """Give up sharing for a while if it has been slower than one thread alone several times in succession."""
+        self._in_vain = self._in_vain + 1 if slower else 0
         if self._in_vain == TRIALS:
             self._in_vain = 0
             self._rest = min(2 * self._rest, LONGEST_REST)
@@ -159,10 +172,8 @@ class Team:
         elif not self._in_vain:
             self._rest = TRIALS
 
-    def _run_shared(
-        self, rows: Rows, alone: Callable[[Rows], Any], auto_reset: int, write_observations: int, start: float
-    ) -> bool:
-        """Carry out rows with the workers who are at hand; return whether there were any."""
+    def _run_shared(self, rows: Rows, task: int, auto_reset: int, write_observations: int, start: float) -> int:
+        """Carry out rows with the workers who are at hand, and return what the loop returns; ``UNTRIED`` if nobody is."""
         crew = find_crew()
         if self._crew is not crew:
             self._crew, self._places = crew, {}
@@ -170,35 +181,15 @@ class Team:
             self.prepare()
         hired = crew.hire(min(self._threads, len(rows)) - 1)
         which: Which = None
-        left = -1
+        left = UNFINISHED
         try:
-            soon = start - self._ended < STANDS_BY
-            which = self._list_posts(hired, soon, len(rows) * self._pace > WAKING)
+            which = self._list_posts(hired, start - self._ended < STANDS_BY, len(rows) * self._pace > WAKING)
             if which is None:
-                alone(rows)
-                return False
-            left = self._share(rows, self._posts, self._copied, which, CARRIES_OUT, self._looks, auto_reset, write_observations)
-            return left != len(rows)
+                return UNTRIED
+            left = self._share(rows, self._posts, self._copied, which, task, self._looks, auto_reset, write_observations)
+            return left
         finally:
-            self._dismiss(hired, which, left < 0)
-
-    def count_illegal(self, rows: Rows, alone: Callable[[Rows], int]) -> int:
-        """Count the rows whose actions are not legal: each thread those that it would carry out, since it has their masks.
-
-        A mask that another processor has looked at would have to be fetched back before it is written again.
-        """
-        if not self._shares or self._crew is not find_crew():
-            return alone(rows)
-        hired = self._crew.hire(min(self._threads, len(rows)) - 1)
-        which: Which = None
-        illegal = -1
-        try:
-            which = self._list_posts(hired, False, False)
-            if which is not None:
-                illegal = self._share(rows, self._posts, self._copied, which, CHECKS, self._looks, 0, 0)
-        finally:
-            self._dismiss(hired, which, illegal < 0)
-        return alone(rows) if illegal < 0 else illegal
+            self._dismiss(hired, which, left in (UNFINISHED, UNTRIED))
 
     def _list_posts(self, hired: list[Worker], soon: bool, long: bool) -> Which:
         """Return the numbers of the posts of those workers who are at hand, ``None`` if nobody is."""
