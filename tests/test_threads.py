@@ -143,7 +143,7 @@ class Loop:
 
 
 def run_team(loop: Loop, steps: int) -> None:
-    team = Team(2, 8, loop)
+    team = Team(2, 8, loop, np.zeros(8, np.int64))
     for _ in range(steps):
         assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)
 
@@ -165,7 +165,7 @@ def test_what_a_worker_raises_reaches_the_caller(monkeypatch: pytest.MonkeyPatch
             return result
 
     loop = Asking(fail)
-    team = Team(2, 8, loop)
+    team = Team(2, 8, loop, np.zeros(8, np.int64))
     monkeypatch.setattr(Team, "prepare", lambda self: None)
     for _ in range(threads.TRIALS - 1):
         assert team.run(np.arange(8), loop.do_alone, CARRIES_OUT, 1, 1)

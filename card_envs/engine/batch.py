@@ -25,8 +25,6 @@ from card_envs.engine.loops import LONG_SEED, SEED, STREAM
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
 from card_envs.engine.rollouts import start_streams
 
-NO_PARAMETERS = np.empty(0)
-
 
 def make_matches(
     game: Game,
@@ -173,8 +171,8 @@ class Batch:
 
     def sample(self) -> NDArray[np.int64]:
         """Return a uniformly random legal action for every row, int64 [size], drawn from the random stream of its decision."""
-        actions = np.empty(self.size, np.int64)
-        if self.matches.choose("random", NO_PARAMETERS, actions, self.matches.rows, self._everyone, 0):
+        actions, over = self.matches.sample()
+        if over:
             self._check_open(self.matches.rows)
         return actions
 

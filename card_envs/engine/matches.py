@@ -24,6 +24,7 @@ from card_envs.engine.threads import Team, make_team
 
 REWARDS = {"win": loops.WIN, "score": loops.SCORE, "margin": loops.MARGIN}
 EPISODES = ("match", "deal")
+NO_PARAMETERS = np.empty(0)
 PLAYOUTS_PER_THREAD = 64  # with fewer play-outs of forks, waking a thread costs more than it saves
 
 
@@ -40,6 +41,7 @@ class Matches(MatchArrays):
         self._sort = unwrap(self._load_loop(loops.make_sort_loop))
         self._count_illegal = unwrap(self._load_loop(loops.make_legal_loop))
         self._choosers: dict[str, Callable[..., Any]] = {}
+        self._everyone = np.zeros(self.size, np.int8)
 
     # -- playing
 
@@ -198,6 +200,15 @@ class Matches(MatchArrays):
         over: int = choose(self.arrays, rows, who, index, parameters, actions)
         self._choosers[policy] = unwrap(choose)
         return over
+
+    def sample(self) -> tuple[NDArray[np.int64], int]:
+        """Return a random legal action for every row, int64 [size], and how many matches are over, which have none."""
+        if self._team is not None:
+            sampled = self._team.sample(self.rows)
+            if sampled is not None:
+                return sampled, 0
+        actions = np.empty(self.size, np.int64)
+        return actions, self.choose("random", NO_PARAMETERS, actions, self.rows, self._everyone, 0)
 
     def sort(self, rows: Rows, *arguments: Any) -> tuple[int, int]:
         """Sort rows that have just been run by who acts next: see :func:`card_envs.engine.loops.make_sort_loop`."""

@@ -19,13 +19,13 @@ from numba.extending import intrinsic
 from card_envs.engine.jitable import register_jitable
 
 # words of a post; what changes often stands apart
-STATE, COUNT, TASK, AUTO_RESET, WRITE_OBSERVATIONS, ILLEGAL, WORDS = 0, 8, 9, 10, 11, 16, 24
+STATE, COUNT, TASK, AUTO_RESET, WRITE_OBSERVATIONS, REFUSALS, WORDS = 0, 8, 9, 10, 11, 16, 24
 ASLEEP, READY, ASKED = range(3)
-# What a thread is to do: serve others, carry out the actions of rows with their help, or check first whether all are legal.
-# Those who serve count the illegal ones in the word ILLEGAL of their post.
-SERVES, CARRIES_OUT, CHECKS = range(3)
-# What comes of it besides the number of rows that the caller has carried out: shares of others are still to be awaited; some
-# actions are not legal, and nothing was carried out; or nothing was tried, since nobody could help.
+# What a thread is to do: serve others, carry out the actions of rows with their help, check first whether all are legal, or draw
+# random ones. Those who serve count the rows for which that cannot be done in the word REFUSALS of their post.
+SERVES, CARRIES_OUT, CHECKS, SAMPLES = range(4)
+# What comes of it besides the number of rows that the caller has done: shares of others are still to be awaited; there are
+# rows for which it cannot be done, and nothing was carried out; or nothing was tried, since nobody could help.
 UNFINISHED, REFUSED, UNTRIED = -1, -2, -3
 
 
@@ -88,7 +88,7 @@ def ask_all(posts, rows, copied, which, task, auto_reset, write_observations):
     each = left // (len(which) + 1)
     for n in range(len(which)):
         post = posts[which[n]]
-        post[ILLEGAL] = 0
+        post[REFUSALS] = 0
         if ask(post, rows, left - each, left, copied[which[n]], task, auto_reset, write_observations):
             left -= each
     return left
@@ -117,9 +117,9 @@ def await_all(posts, which, looks):
 
 
 @register_jitable
-def sum_illegal(posts, which):
-    """How many illegal actions those have found who were asked for a check."""
-    illegal = 0
+def sum_refusals(posts, which):
+    """For how many rows those who were asked could not do it."""
+    refusals = 0
     for n in range(len(which)):
-        illegal += posts[which[n], ILLEGAL]
-    return illegal
+        refusals += posts[which[n], REFUSALS]
+    return refusals

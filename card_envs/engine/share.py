@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from card_envs.engine.game import Game
 from card_envs.engine.jitable import register_jitable
-from card_envs.engine.loops import Loop, make_step_loop
+from card_envs.engine.loops import Loop, make_choose_loop, make_step_loop
 from card_envs.engine.posts import (
     AUTO_RESET,
     CARRIES_OUT,
     CHECKS,
     COUNT,
-    ILLEGAL,
     READY,
+    REFUSALS,
     REFUSED,
+    SAMPLES,
     SERVES,
     TASK,
     UNFINISHED,
@@ -21,7 +22,7 @@ from card_envs.engine.posts import (
     ask_all,
     await_all,
     stand_by,
-    sum_illegal,
+    sum_refusals,
     write_state,
 )  # fmt: skip
 
@@ -44,35 +45,47 @@ def make_share_loop(game: Game) -> Loop:
     carried out, or UNFINISHED, REFUSED or UNTRIED if others do not do what they were asked for within so many looks. A worker
     does what it is asked for at its post, ``which[0]``, until nobody has asked for so many looks.
 
-    Both are one loop, because the step that is compiled into it is long.
+    It is one loop, because the step that is compiled into it is long. Random actions are written into ``sampled``, for the
+    players ``who``, all 0, and with ``parameters``, of which a random player has none.
     """
-    whole = make_step_loop(game)
-    step = whole.function
+    whole, chosen = make_step_loop(game), make_choose_loop(game, game.policy("random"))
+    step, choose = whole.function, chosen.function
 
-    def share(m, rows, posts, copied, which, task, looks, auto_reset, write_observations, reward, scale):
+    def share(
+        m, rows, posts, copied, which, task, looks, auto_reset, write_observations, reward, scale, who, parameters, sampled
+    ):
         leads = task != SERVES
+        refusals = 0
         if task == CHECKS:
             count = ask_all(posts, rows, copied, which, CHECKS, 0, 0)
-            illegal = count_illegal(m, rows[:count])
+            refusals = count_illegal(m, rows[:count])
             if not await_all(posts, which, looks):
                 return UNTRIED
-            if illegal + sum_illegal(posts, which) > 0:
+            if refusals + sum_refusals(posts, which) > 0:
                 return REFUSED
-        count = ask_all(posts, rows, copied, which, CARRIES_OUT, auto_reset, write_observations) if leads else 0
+            task = CARRIES_OUT
+        count = ask_all(posts, rows, copied, which, task, auto_reset, write_observations) if leads else 0
         mine = rows if leads else copied[which[0]]
         post = posts[which[0]]
         while leads or stand_by(post, looks):
             if not leads:
                 count = post[COUNT]
+                task = post[TASK]
                 auto_reset = post[AUTO_RESET]
                 write_observations = post[WRITE_OBSERVATIONS]
-            if not leads and post[TASK] == CHECKS:
-                post[ILLEGAL] = count_illegal(m, mine[:count])
+            if task == CHECKS:
+                refusals = count_illegal(m, mine[:count])
+            elif task == SAMPLES:
+                refusals = choose(m, mine[:count], who, 0, parameters, sampled)
             else:
                 step(m, mine[:count], auto_reset, write_observations, reward, scale)
             if leads:
-                return count if await_all(posts, which, looks) else UNFINISHED
+                if not await_all(posts, which, looks):
+                    return UNFINISHED
+                return REFUSED if task == SAMPLES and refusals + sum_refusals(posts, which) > 0 else count
+            post[REFUSALS] = refusals
             write_state(post, READY)
         return 0
 
-    return Loop("share", share, (ask_all, stand_by, await_all, sum_illegal, count_illegal, *whole.rules), calls=(whole,))
+    rules = (ask_all, stand_by, await_all, sum_refusals, count_illegal, *whole.rules, *chosen.rules)
+    return Loop("share", share, rules, calls=(whole, chosen))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from card_envs.engine.compiled import unwrap
 from card_envs.engine.loops import Arrays
-from card_envs.engine.posts import ASKED, ASLEEP, READY, REFUSED, SERVES, STATE, UNFINISHED, UNTRIED, WORDS
+from card_envs.engine.posts import ASKED, ASLEEP, READY, REFUSED, SAMPLES, SERVES, STATE, UNFINISHED, UNTRIED, WORDS
 
 STANDS_BY = 200e-6  # seconds
 NAP = 50e-6  # seconds for which the caller sleeps where the other thread does not get a core
@@ -119,10 +119,12 @@ class Team:
         threads: How many threads there are at most, with the caller.
         size: The largest number of rows.
         share: The loop by which they share them.
+        sampled: Where it writes random actions, int64 [size].
     """
 
-    def __init__(self, threads: int, size: int, share: Share) -> None:
+    def __init__(self, threads: int, size: int, share: Share, sampled: NDArray[np.int64]) -> None:
         self._threads = threads
+        self._sampled = sampled
         self._share = share
         self._posts = np.zeros((LARGEST_CREW, WORDS), np.int64)
         self._copied = np.zeros((LARGEST_CREW, size), np.int64)
@@ -131,6 +133,7 @@ class Team:
         self._pace = 0.0  # seconds that a row takes one thread alone
         self._ended = 0.0  # when the last rows were carried out
         self._steps = 0
+        self._shares = False  # whether the last rows were shared
         self._in_vain = 0
         self._rest, self._rests_until = TRIALS, TRIALS
         self._looks = 0  # how often a thread that stands by looks at its post before it sleeps
@@ -148,12 +151,15 @@ class Team:
         self._steps += 1
         work = len(rows) * self._pace
         if work < LEAST or self._steps < self._rests_until or self._steps % REFRESHED == 0:
+            self._shares = False
             done = alone(rows)
             self._ended = time.perf_counter()
             pace = (self._ended - start) / max(1, len(rows))
             self._pace = min(pace, 1.05 * self._pace) if self._pace else pace  # what took long once was interrupted
             return done
-        left = self._run_shared(rows, task, auto_reset, write_observations, start)
+        soon, long = start - self._ended < STANDS_BY, work > WAKING
+        left = self._run_shared(rows, task, auto_reset, write_observations, soon, long)
+        self._shares = left not in (UNTRIED, len(rows))
         if left == UNTRIED:
             return alone(rows)
         if left == REFUSED:
@@ -161,6 +167,17 @@ class Team:
         if left != len(rows):
             self._judge(self._ended - start > work)
         return True
+
+    def sample(self, rows: Rows) -> NDArray[np.int64] | None:
+        """Draw random actions for rows with the workers who stand by; ``None`` if nobody does, or if a match is over.
+
+        Returns:
+            A copy of the actions of all rows, int64 [size]. Those of other rows are of no account.
+        """
+        if not self._shares or self._crew is not find_crew():
+            return None
+        left = self._run_shared(rows, SAMPLES, 0, 0, False, False)
+        return self._sampled.copy() if left >= 0 else None
 
     def _judge(self, slower: bool) -> None:
         """Give up sharing for a while if it has been slower than one thread alone several times in succession."""
@@ -172,7 +189,7 @@ class Team:
         elif not self._in_vain:
             self._rest = TRIALS
 
-    def _run_shared(self, rows: Rows, task: int, auto_reset: int, write_observations: int, start: float) -> int:
+    def _run_shared(self, rows: Rows, task: int, auto_reset: int, write_observations: int, soon: bool, long: bool) -> int:
         """Carry out rows with the workers who are at hand, and return what the loop returns; ``UNTRIED`` if nobody is."""
         crew = find_crew()
         if self._crew is not crew:
@@ -183,7 +200,7 @@ class Team:
         which: Which = None
         left = UNFINISHED
         try:
-            which = self._list_posts(hired, start - self._ended < STANDS_BY, len(rows) * self._pace > WAKING)
+            which = self._list_posts(hired, soon, long)
             if which is None:
                 return UNTRIED
             left = self._share(rows, self._posts, self._copied, which, task, self._looks, auto_reset, write_observations)
@@ -241,10 +258,13 @@ class Team:
 def make_team(threads: int, loop: Callable[..., int], arrays: Arrays, reward: int, scale: float) -> Team:
     """Make the team for the matches with these arrays, from the loop by which it shares their rows."""
 
+    size = len(arrays.states)
+    who, parameters, sampled = np.zeros(size, np.int8), np.empty(0), np.zeros(size, np.int64)
+
     def share(*arguments: Any) -> int:
         nonlocal loop
-        left = loop(arrays, *arguments, reward, scale)
+        left = loop(arrays, *arguments, reward, scale, who, parameters, sampled)
         loop = unwrap(loop)
         return left
 
-    return Team(threads, len(arrays.states), share)
+    return Team(threads, size, share, sampled)
