@@ -21,8 +21,8 @@ from card_envs.engine.jitable import register_jitable
 # words of a post; what changes often stands apart
 STATE, COUNT, TASK, AUTO_RESET, WRITE_OBSERVATIONS, REFUSALS, WORDS = 0, 8, 9, 10, 11, 16, 24
 ASLEEP, READY, ASKED = range(3)
-# What a thread is to do: serve others, carry out the actions of rows with their help, check first whether all are legal, or draw
-# random ones. Those who serve count the rows for which that cannot be done in the word REFUSALS of their post.
+# What a thread is to do: serve others, carry out the actions of rows with their help, check first whether all are legal, or
+# draw random ones. Those who serve count the rows for which that cannot be done in the word REFUSALS of their post.
 SERVES, CARRIES_OUT, CHECKS, SAMPLES = range(4)
 # What comes of it besides the number of rows that the caller has done: shares of others are still to be awaited; there are
 # rows for which it cannot be done, and nothing was carried out; or nothing was tried, since nobody could help.
@@ -72,8 +72,12 @@ def ask(post, rows, first, end, copied, task, auto_reset, write_observations):
     """Ask for ``rows[first:end]``, which are copied; return whether a thread stands by to carry them out."""
     if read_state(post) != READY:
         return False
+    same = True  # as nearly always; then the other processor need not fetch them again
     for n in range(first, end):
-        copied[n - first] = rows[n]
+        same &= copied[n - first] == rows[n]
+    if not same:
+        for n in range(first, end):
+            copied[n - first] = rows[n]
     post[COUNT] = end - first
     post[TASK] = task
     post[AUTO_RESET] = auto_reset
