@@ -13,6 +13,7 @@ from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.games.deck import (
     ACE, CLUBS, DECK_SIZE, EIGHT, EMPTY, FULL, IN_SUIT, JACK, RANK, SEVEN, SUIT, TEN, bit, chance_of_any, count_fewest, of_suit,
 )  # fmt: skip
+from card_envs.games.figures import copy_first, write_few
 from card_envs.games.pis_yedili.best import Best, appraise, find_best
 from card_envs.games.pis_yedili.rules import JACKS, PENALTY, count_points, count_rank, fits_card, fits_jack
 from card_envs.games.pis_yedili.state import ACTION_DRAW, ACTION_SUIT, ACTION_TAKE, LEAD, MAX_PLAYERS
@@ -82,13 +83,6 @@ ACTION_FIELDS = (
     FieldSpec("best", (1,), "the player best would choose the action"),
 )  # fmt: skip
 FIRST, _ = locate_fields(ACTION_FIELDS)
-
-
-@register_jitable
-def write_few(f, first, size):
-    """Two flags: ``size`` is 1, ``size`` is 2."""
-    f[first] = 1.0 if size == 1 else 0.0
-    f[first + 1] = 1.0 if size == 2 else 0.0
 
 
 @register_jitable
@@ -239,8 +233,7 @@ def action_features(s, seat, words, actions, features):
             first = n
             write_decision(s, seat, hand, unseen, fewest, late, f)
         else:
-            for i in range(FIRST.kind):
-                f[i] = features[first, i]
+            copy_first(features, first, n, FIRST.kind)
         rest = hand & ~bit(action) if action < ACTION_DRAW else hand
         drawn = 1 if action == ACTION_DRAW else 0
         if action == ACTION_TAKE:

@@ -17,6 +17,7 @@ from card_envs.engine.bits import lowest_bit, popcount
 from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, bit, count_fewest, holds, of_rank, without_lowest
+from card_envs.games.figures import copy_first, write_few
 from card_envs.games.melds import above, below, in_melds, outs
 from card_envs.games.rummy.best import BEST, appraise, find_best
 from card_envs.games.rummy.observation import pile_cards, unseen_cards
@@ -120,13 +121,6 @@ ACTION_FIELDS = (
     FieldSpec("best", (1,), "the player best would choose the action"),
 )  # fmt: skip
 FIRST, _ = locate_fields(ACTION_FIELDS)
-
-
-@register_jitable
-def write_few(f, first, size):
-    """Two flags: ``size`` is 1, ``size`` is 2."""
-    f[first] = 1.0 if size == 1 else 0.0
-    f[first + 1] = 1.0 if size == 2 else 0.0
 
 
 @register_jitable
@@ -338,8 +332,7 @@ def action_features(s, seat, words, actions, features):
             write_decision(s, seat, hand, can, unseen, f)
             write_others(s, seat, unseen, known, size, f)
         else:
-            for i in range(FIRST.kind):
-                f[i] = features[first, i]
+            copy_first(features, first, n, FIRST.kind)
         taken = taken_cards(s, action)
         cards = hand | taken
         then = playable(s, seat, cards) if taken != EMPTY else can
