@@ -17,7 +17,7 @@ from card_envs.engine.checks import (
     check_rows,
     check_seats,
     copy_integers,
-)  # fmt: skip
+)
 from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.legality import explain_illegal, find_illegal_candidates
@@ -123,7 +123,6 @@ class Batch:
         self.matches = matches
         self.game, self.options, self.players = matches.game, matches.options, matches.players
         self.size, self.num_actions, self.observation_size = matches.size, matches.num_actions, matches.observation_size
-        self._everyone = np.zeros(matches.size, np.int8)
         self.observation = _view_read_only(matches.observation)
         self.action_mask = _view_read_only(matches.action_mask)
         self.to_move = _view_read_only(matches.to_move)
@@ -208,7 +207,7 @@ class Batch:
         if who is not None:
             which = which[check_integers(who, self.size, "who")[which] == index]
         self._check_open(which)
-        self.matches.choose(policy, checked, actions, which, self._everyone, 0)
+        self.matches.choose(policy, checked, actions, which, self.matches.everyone, 0)
 
     def _check_open(self, rows: NDArray[np.int64]) -> None:
         """Raise ``ValueError`` if the match of a row is over: nobody is to move there."""

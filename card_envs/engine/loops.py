@@ -169,22 +169,27 @@ def make_step_loop(game: Game) -> Loop:
     return Loop("step", step, rules, beside=("rule.observe", "rule.action_mask", "legal", "choose_random"))
 
 
+@register_jitable
+def allows(m, r):
+    """Whether the action of row ``r``, which may be any integer, is legal; the padding of the mask allows nothing."""
+    action = m.actions[r]
+    return 0 <= action < m.mask.shape[1] and m.mask[r, action] != 0
+
+
 def make_legal_loop(game: Game) -> Loop:
     """Make the loop that writes whether the action of ``rows[n]``, which may be any integer, is legal into ``legal[n]``.
 
     It returns how many are not.
     """
 
-    def check(m, rows, num_actions, legal):
+    def check(m, rows, legal):
         illegal = 0
         for n in range(len(rows)):
-            r = rows[n]
-            action = m.actions[r]
-            legal[n] = 0 <= action < num_actions and m.mask[r, action] != 0
+            legal[n] = allows(m, rows[n])
             illegal += not legal[n]
         return illegal
 
-    return Loop("legal", check, ())
+    return Loop("legal", check, (allows,))
 
 
 def make_list_loop(game: Game) -> Loop:

@@ -41,7 +41,7 @@ class Matches(MatchArrays):
         self._sort = unwrap(self._load_loop(loops.make_sort_loop))
         self._count_illegal = unwrap(self._load_loop(loops.make_legal_loop))
         self._choosers: dict[str, Callable[..., Any]] = {}
-        self._everyone = np.zeros(self.size, np.int8)
+        self.everyone = np.zeros(self.size, np.int8)  # as ``who`` of :meth:`choose`: one policy for all rows
 
     # -- playing
 
@@ -135,13 +135,13 @@ class Matches(MatchArrays):
     def is_legal(self, rows: Rows) -> Flags:
         """Return whether the ``actions`` of these rows, which may be any integers, are legal, bool [len(rows)]."""
         legal = np.empty(len(rows), np.bool_)
-        self._count_illegal(self.arrays, rows, self.num_actions, legal)
+        self._count_illegal(self.arrays, rows, legal)
         return legal
 
     def find_illegal(self, rows: Rows) -> Rows:
         """Return those of the rows whose ``actions`` are not legal."""
         legal = np.empty(len(rows), np.bool_)
-        illegal = self._count_illegal(self.arrays, rows, self.num_actions, legal)
+        illegal = self._count_illegal(self.arrays, rows, legal)
         self._count_illegal = unwrap(self._count_illegal)
         return rows[~legal] if illegal else rows[:0]
 
@@ -208,7 +208,7 @@ class Matches(MatchArrays):
             if sampled is not None:
                 return sampled, 0
         actions = np.empty(self.size, np.int64)
-        return actions, self.choose("random", NO_PARAMETERS, actions, self.rows, self._everyone, 0)
+        return actions, self.choose("random", NO_PARAMETERS, actions, self.rows, self.everyone, 0)
 
     def sort(self, rows: Rows, *arguments: Any) -> tuple[int, int]:
         """Sort rows that have just been run by who acts next: see :func:`card_envs.engine.loops.make_sort_loop`."""

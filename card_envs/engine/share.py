@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from card_envs.engine.game import Game
 from card_envs.engine.jitable import register_jitable
-from card_envs.engine.loops import Loop, make_choose_loop, make_step_loop
+from card_envs.engine.loops import Loop, allows, make_choose_loop, make_step_loop
 from card_envs.engine.posts import (
     AUTO_RESET,
     CARRIES_OUT,
@@ -24,17 +24,15 @@ from card_envs.engine.posts import (
     stand_by,
     sum_refusals,
     write_state,
-)  # fmt: skip
+)
 
 
 @register_jitable
 def count_illegal(m, rows):
-    """How many of the rows have an action, which may be any integer, that is not legal."""
+    """How many of the rows have an action that is not legal."""
     illegal = 0
     for n in range(len(rows)):
-        r = rows[n]
-        action = m.actions[r]
-        illegal += not (0 <= action < m.mask.shape[1] and m.mask[r, action] != 0)
+        illegal += not allows(m, rows[n])
     return illegal
 
 
