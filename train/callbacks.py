@@ -12,7 +12,8 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 
 from card_envs.arena import Duel
-from card_envs.players.network import Network, save_network
+from card_envs.players.checkpoint import save_network
+from card_envs.players.network import Network
 from train.checkpoints import copy_layers, save_state
 from train.evaluation import format_line, format_metadata
 

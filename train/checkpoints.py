@@ -21,10 +21,12 @@ from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.engine.loops import MATCH, ROW
 from card_envs.engine.messages import join_lines, shorten
+from card_envs.engine.networks import MAP
 from card_envs.engine.validation import find_fault
 from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
-from card_envs.players.network import FORMAT, Network, describe_layout
+from card_envs.players.checkpoint import make_metadata
+from card_envs.players.network import Network, count_inputs
 from train.runs import BadState
 
 STATE = "card_envs.training/1"
@@ -49,19 +51,9 @@ def make_blank_network(
     deterministic: bool = True,
 ) -> Network:
     """Make a network of the right shape and metadata whose layers are zero, so that all its logits are equal."""
-    layout = describe_layout(game, options)
-    widths = [sum(size for _, size in layout), *hidden, game.num_actions(int(options["players"]))]
+    metadata = make_metadata(game, options, MAP, activation=activation, command=command)
+    widths = [count_inputs(metadata["inputs"], MAP), *hidden, game.num_actions(int(options["players"]))]
     layers = [(np.zeros((n, m), np.float32), np.zeros(n, np.float32)) for m, n in pairwise(widths)]
-    metadata: dict[str, Any] = {
-        "format": FORMAT,
-        "game": game.name,
-        "version": game.version,
-        "options": dict(options),
-        "observation": layout,
-        "network": {"activation": activation, "hidden": list(hidden), "actions": widths[-1]},
-        "command": command,
-        "evaluation": {},
-    }
     return Network(layers, metadata, deterministic=deterministic, name="the agent")
 
 

@@ -28,7 +28,7 @@ from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
-from card_envs.players.network import save_network
+from card_envs.players.checkpoint import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.runs import BadState, Run, Source, is_vacant, read_run
 from train.settings import Settings, load_settings

@@ -11,7 +11,7 @@ from typing import Any
 
 from card_envs.engine.game import Game, unknown
 from card_envs.engine.matches import REWARDS
-from card_envs.players.network import ACTIVATIONS
+from card_envs.engine.networks import ACTIVATIONS
 
 FILE = Path(__file__).with_name("settings.toml")
 

@@ -13,16 +13,16 @@ from card_envs.engine.checks import (
     check_count,
     check_features,
     check_integers,
-    check_parameters,
     check_rows,
     check_seats,
     copy_integers,
 )
-from card_envs.engine.game import Game, IllegalAction, OptionValue, check_keywords
+from card_envs.engine.game import Game, IllegalAction, OptionValue, Policy, check_keywords
 from card_envs.engine.identity import check_seed, write_identity
 from card_envs.engine.legality import explain_illegal, find_illegal_candidates
 from card_envs.engine.loops import LONG_SEED, SEED, STREAM
 from card_envs.engine.matches import EPISODES, REWARDS, Matches
+from card_envs.engine.parameters import AnyParameters, check_policy
 from card_envs.engine.rollouts import start_streams
 
 
@@ -177,8 +177,8 @@ class Batch:
 
     def choose(
         self,
-        policy: str,
-        parameters: ArrayLike | None,
+        policy: str | Policy,
+        parameters: AnyParameters,
         actions: NDArray[np.int64],
         rows: ArrayLike | None = None,
         who: ArrayLike | None = None,
@@ -187,8 +187,9 @@ class Batch:
         """Write a built-in policy's actions for some rows into ``actions``.
 
         Args:
-            policy: The name of the policy.
-            parameters: The parameters of the policy, numbers from -1e9 to 1e9; ``None`` stands for its own.
+            policy: The name of a built-in policy, or the policy of a network.
+            parameters: The parameters of the policy, numbers from -1e9 to 1e9; ``None`` stands for its own. A network needs its
+                :class:`~card_envs.engine.networks.NetworkParameters`.
             actions: Where the actions are written, int64 [size]. Other rows are left alone.
             rows: The rows to choose for; by default all.
             who: If given, the policy chooses only in rows with ``who[row] == index``, integers [size].
@@ -202,12 +203,12 @@ class Batch:
             kind = actions.dtype if isinstance(actions, np.ndarray) else type(actions).__name__
             raise TypeError(f"choose: a writable, contiguous array of int64 is expected for actions, got {kind}")
         check_integers(actions, self.size, "actions")
-        checked = check_parameters(self.game.policy(policy), parameters)
+        chosen, checked = check_policy(self.matches, policy, parameters)
         which = self.matches.rows if rows is None else check_rows(rows, self.size)
         if who is not None:
             which = which[check_integers(who, self.size, "who")[which] == index]
         self._check_open(which)
-        self.matches.choose(policy, checked, actions, which, self.matches.everyone, 0)
+        self.matches.choose(chosen, checked, actions, which, self.matches.everyone, 0)
 
     def _check_open(self, rows: NDArray[np.int64]) -> None:
         """Raise ``ValueError`` if the match of a row is over: nobody is to move there."""
@@ -216,7 +217,7 @@ class Batch:
             raise ValueError(f"the match of row {int(rows[np.argmax(over)])} is over")
 
     def playout(
-        self, steps: int, policy: str = "random", parameters: ArrayLike | None = None
+        self, steps: int, policy: str | Policy = "random", parameters: AnyParameters = None
     ) -> tuple[int, NDArray[np.float64]]:
         """Play ``steps`` decisions in every row in one compiled call, with one built-in policy in all seats.
 
@@ -231,14 +232,14 @@ class Batch:
                 match is over.
         """
         self._check_open(self.matches.rows)
-        parameters = check_parameters(self.game.policy(policy), parameters)
-        return self.matches.playout(check_count("steps", steps), policy, parameters)
+        chosen, checked = check_policy(self.matches, policy, parameters)
+        return self.matches.playout(check_count("steps", steps), chosen, checked)
 
     def rollout(
         self,
         actions: ArrayLike,
-        policy: str = "random",
-        parameters: ArrayLike | None = None,
+        policy: str | Policy = "random",
+        parameters: AnyParameters = None,
         *,
         until: str = "match",
         seeds: ArrayLike | None = None,
@@ -250,8 +251,8 @@ class Batch:
 
         Args:
             actions: An integer array [size] of legal actions.
-            policy: The name of the policy.
-            parameters: The parameters of the policy, numbers from -1e9 to 1e9; by default its own.
+            policy: The name of a built-in policy, or the policy of a network.
+            parameters: The parameters of the policy; see :meth:`choose`.
             until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
             seeds: An integer array [size]. If it is given, the policy draws its choices in row i from ``seeds[i]``, no longer
                 from the stream that the match has for its players.
@@ -263,20 +264,20 @@ class Batch:
             IllegalAction: As for :meth:`step`.
             ValueError: As for :meth:`step`, or the policy is unknown or its parameters are not allowed.
         """
-        parameters = check_parameters(self.game.policy(policy), parameters)
+        chosen, checked = check_policy(self.matches, policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
         drawn_from = None if seeds is None else check_integers(seeds, self.size, "seeds")
         self.matches.actions[:] = check_integers(actions, self.size, "actions")
         self._refuse(self.matches.find_illegal(self.matches.rows))
         if drawn_from is not None:
             self.matches.keys[:, STREAM] = start_streams(drawn_from)
-        return self.matches.rollout(policy, parameters, whole_match)
+        return self.matches.rollout(chosen, checked, whole_match)
 
     def fork_values(
         self,
         candidates: ArrayLike,
-        policy: str = "random",
-        parameters: ArrayLike | None = None,
+        policy: str | Policy = "random",
+        parameters: AnyParameters = None,
         *,
         decks: int = 1,
         until: str = "deal",
@@ -297,8 +298,8 @@ class Batch:
         Args:
             candidates: An integer array [n, C] of legal actions, as from :meth:`legal_actions`. A negative number stands for
                 no action.
-            policy: The name of the policy.
-            parameters: The parameters of the policy, numbers from -1e9 to 1e9; by default its own.
+            policy: The name of a built-in policy, or the policy of a network.
+            parameters: The parameters of the policy; see :meth:`choose`.
             decks: On how many decks each candidate is played. In every one of them the cards that are still to be drawn are
                 shuffled anew, and later shuffles are others, but the hands stay as they are. 0 plays once on the true deck.
             until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
@@ -315,17 +316,17 @@ class Batch:
             ValueError: An array has a wrong shape or dtype, ``decks`` is not a whole number from 0, a row is out of range or
                 its match is over, or the policy is unknown or its parameters are not allowed.
         """
-        parameters = check_parameters(self.game.policy(policy), parameters)
+        chosen, checked = check_policy(self.matches, policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
         decks = check_count("decks", decks, least=0)
         which = self.matches.rows if rows is None else check_rows(rows, self.size)
         actions = check_candidates(candidates, len(which))
         drawn_from = None if seeds is None else copy_integers(check_integers(seeds, len(which), "seeds"))
         self._check_open(which)
-        wrong, chosen = find_illegal_candidates(self.matches, which, actions)
+        wrong, refused = find_illegal_candidates(self.matches, which, actions)
         if len(wrong):
-            raise IllegalAction(explain_illegal(self.matches, wrong, chosen))
-        return self.matches.fork_values(which, actions, policy, parameters, decks, whole_match, drawn_from)
+            raise IllegalAction(explain_illegal(self.matches, wrong, refused))
+        return self.matches.fork_values(which, actions, chosen, checked, decks, whole_match, drawn_from)
 
     # -- looking and copying
 

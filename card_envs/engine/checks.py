@@ -8,11 +8,10 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.game import Game, Policy, unknown
+from card_envs.engine.game import Game, unknown
 from card_envs.engine.messages import shorten
 
 LARGEST = 2**63 - 1
-LARGEST_PARAMETER = 1e9  # of a policy
 
 
 def check_choice(what: str, value: object, known: Sequence[str]) -> str:
@@ -69,25 +68,6 @@ def check_rows(rows: ArrayLike, size: int) -> NDArray[np.int64]:
 def copy_integers(array: NDArray[Any]) -> NDArray[np.int64]:
     """Return a copy as the one kind of array for which loops are compiled: int64, contiguous, writable."""
     return np.array(array, np.int64, order="C")
-
-
-def check_parameters(policy: Policy, values: ArrayLike | None) -> NDArray[np.float64]:
-    """Return a copy of a policy's parameters, float64; ``None`` stands for the defaults.
-
-    Compiled code relies on their number and on their range, in which no value of an action overflows.
-    """
-    defaults = policy.defaults
-    try:
-        array = np.array([*defaults.values()] if values is None else values, np.float64, order="C")
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"{policy.name}: parameters {shorten(values)} are not numbers") from None
-    if array.shape != (len(defaults),):
-        names = f" ({', '.join(defaults)})" if defaults else ""
-        raise ValueError(f"{policy.name} takes {len(defaults)} parameters{names}, an array of shape {array.shape} is given")
-    for name, value in zip(defaults, array.tolist(), strict=True):
-        if not abs(value) <= LARGEST_PARAMETER:
-            raise ValueError(f"{policy.name}: {name} = {value} is not a number from -1e9 to 1e9")
-    return array
 
 
 def check_integers(values: ArrayLike, size: int, what: str) -> NDArray[np.int64]:

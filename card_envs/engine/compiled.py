@@ -28,7 +28,7 @@ from numba.core import errors, event
 
 from card_envs.engine import code_cache, helper
 from card_envs.engine.code_cache import compile_cached
-from card_envs.engine.game import Game
+from card_envs.engine.game import Game, Policy
 from card_envs.engine.loops import Arrays, Loop, make_step_loop
 from card_envs.engine.rows import Rows
 
@@ -269,14 +269,14 @@ def interpret_loop(loop: Loop) -> Callable[..., Any]:
 
 
 @cache
-def load_loop(game: Game, interpreted: bool, make: Callable[..., Loop], policy: str | None = None) -> Callable[..., Any]:
+def load_loop(game: Game, interpreted: bool, make: Callable[..., Loop], policy: Policy | None = None) -> Callable[..., Any]:
     """Return a loop of a game, which is compiled when it is first called.
 
     Args:
         game: The game.
         interpreted: Whether to run the loop in plain Python instead.
         make: One of the factories of :mod:`card_envs.engine.loops` or :mod:`card_envs.engine.rollouts`.
-        policy: The name of the built-in policy, for loops in which one chooses.
+        policy: The policy, for loops in which one chooses.
     """
-    loop = make(game) if policy is None else make(game, game.policy(policy))
+    loop = make(game) if policy is None else make(game, policy)
     return interpret_loop(loop) if interpreted else compile_loop(game, loop)

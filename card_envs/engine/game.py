@@ -65,18 +65,19 @@ def _suggest(name: object, names: list[str]) -> str:
     return f"{hint} (known: {', '.join(names)})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Policy:
-    """A compiled built-in player.
+    """A compiled player.
 
     Args:
         name: The name of the player in specs.
         choose: ``choose(state, seat, words, key, parameters) -> action``. ``words`` is the action mask viewed as uint64,
-            ``key`` (uint64) the random stream of this decision, and ``parameters`` a float64 array. It may use only what the
-            seat may know.
+            ``key`` (uint64) the random stream of this decision, and ``parameters`` a float64 array, or for a network
+            :class:`~card_envs.engine.networks.NetworkParameters`. It may use only what the seat may know.
         meaning: How the player plays, in words.
         defaults: The names of the parameters, in order, and their default values.
         reads_mask: Whether ``choose`` looks at ``words``. If it does not, playouts make no masks.
+        form: What a network computes, ``"scorer"`` or ``"map"``; empty for a built-in policy.
     """
 
     name: str
@@ -84,6 +85,7 @@ class Policy:
     meaning: str
     defaults: Mapping[str, float] = field(default_factory=dict)
     reads_mask: bool = True
+    form: str = ""
 
 
 @dataclass(frozen=True)
@@ -259,12 +261,14 @@ class Game:
         """The numbers of players that can sit at a table."""
         return range(self.options[0].low, self.options[0].high + 1)
 
-    def policy(self, name: str) -> Policy:
-        """Return the built-in policy of this name.
+    def policy(self, name: str | Policy) -> Policy:
+        """Return the built-in policy of this name, or the policy itself.
 
         Raises:
             ValueError: There is none. The message lists the policies of the game.
         """
+        if isinstance(name, Policy):
+            return name
         for policy in self.policies:
             if policy.name == name:
                 return policy

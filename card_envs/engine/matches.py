@@ -12,9 +12,12 @@ from numpy.typing import NDArray
 from card_envs.engine import loops, rollouts
 from card_envs.engine.compiled import unwrap
 from card_envs.engine.features import compute_features
+from card_envs.engine.game import Policy
 from card_envs.engine.keys import derive_roots
 from card_envs.engine.loops import REFRESH, RESET
 from card_envs.engine.match_arrays import Flags, MatchArrays, Rows
+from card_envs.engine.networks import copy_parameters
+from card_envs.engine.parameters import Parameters
 from card_envs.engine.pool import share
 from card_envs.engine.posts import CARRIES_OUT, CHECKS
 from card_envs.engine.rollouts import prepare_forks
@@ -40,7 +43,7 @@ class Matches(MatchArrays):
         self._step = unwrap(self._load_loop(loops.make_step_loop))
         self._sort = unwrap(self._load_loop(loops.make_sort_loop))
         self._count_illegal = unwrap(self._load_loop(loops.make_legal_loop))
-        self._choosers: dict[str, Callable[..., Any]] = {}
+        self._choosers: dict[str | Policy, Callable[..., Any]] = {}
         self.everyone = np.zeros(self.size, np.int8)  # as ``who`` of :meth:`choose`: one policy for all rows
 
     # -- playing
@@ -180,23 +183,28 @@ class Matches(MatchArrays):
 
     # -- choosing
 
+    def _load_policy_loop(self, make: Callable[..., loops.Loop], policy: str | Policy) -> Callable[..., Any]:
+        return self._load_loop(make, self.game.policy(policy))
+
     def choose(
         self,
-        policy: str,
-        parameters: NDArray[np.float64],
+        policy: str | Policy,
+        parameters: Parameters,
         actions: NDArray[np.int64],
         rows: Rows,
         who: NDArray[np.int8],
         index: int,
     ) -> int:
-        """Write the actions of a built-in policy into ``actions`` [size] in those of ``rows`` where ``who[row] == index``.
+        """Write the actions of a policy, or of the built-in one of that name, into ``actions`` [size].
+
+        It chooses in those of ``rows`` where ``who[row] == index``.
 
         Matches that are over are left alone. Return how many there were.
         """
         choose = self._choosers.get(policy)
         if choose is not None:
             return choose(self.arrays, rows, who, index, parameters, actions)  # type: ignore[no-any-return]
-        choose = self._load_loop(loops.make_choose_loop, policy)
+        choose = self._load_policy_loop(loops.make_choose_loop, policy)
         over: int = choose(self.arrays, rows, who, index, parameters, actions)
         self._choosers[policy] = unwrap(choose)
         return over
@@ -216,22 +224,22 @@ class Matches(MatchArrays):
         self._sort = unwrap(self._sort)
         return waiting, over
 
-    def playout(self, steps: int, policy: str, parameters: NDArray[np.float64]) -> tuple[int, NDArray[np.float64]]:
+    def playout(self, steps: int, policy: str | Policy, parameters: Parameters) -> tuple[int, NDArray[np.float64]]:
         """Play ``steps`` decisions in every row by one policy: see :func:`card_envs.engine.loops.make_playout_loop`."""
         wins = np.zeros(self.players)
-        playout = self._load_loop(loops.make_playout_loop, policy)
+        playout = self._load_policy_loop(loops.make_playout_loop, policy)
         ended = playout(self.arrays, self.rows, steps, self.scale, parameters, wins)
         self.refresh()
         return ended, wins
 
-    def rollout(self, policy: str, parameters: NDArray[np.float64], whole_match: bool) -> NDArray[np.float64]:
+    def rollout(self, policy: str | Policy, parameters: Parameters, whole_match: bool) -> NDArray[np.float64]:
         """Carry out ``actions`` and play on by one policy: see :func:`card_envs.engine.loops.make_rollout_loop`.
 
         Returns:
             What the match or the deal pays each seat, float64 [size, players].
         """
         values = np.zeros((self.size, self.players))
-        rollout = self._load_loop(rollouts.make_rollout_loop, policy)
+        rollout = self._load_policy_loop(rollouts.make_rollout_loop, policy)
         rollout(self.arrays, self.rows, whole_match, self.scale, parameters, self.later_orders.to_arrays(), values)
         self.refresh()
         return values
@@ -240,8 +248,8 @@ class Matches(MatchArrays):
         self,
         rows: Rows,
         candidates: NDArray[np.int64],
-        policy: str,
-        parameters: NDArray[np.float64],
+        policy: str | Policy,
+        parameters: Parameters,
         decks: int,
         whole_match: bool,
         seeds: NDArray[np.int64] | None = None,
@@ -251,12 +259,12 @@ class Matches(MatchArrays):
         With ``decks`` 0 they are played once on the true deck. The policy draws from ``seeds``, int64 [n], if they are given.
         """
         forks = prepare_forks(self.arrays, rows, candidates, seeds)
-        fork = self._load_loop(rollouts.make_fork_loop, policy)
+        fork = self._load_policy_loop(rollouts.make_fork_loop, policy)
         orders = self.later_orders.to_arrays()
 
         def run(part: slice) -> None:
             scratch = self.gather(rows[:1]).arrays
-            fork(self.arrays, scratch, forks.select(part), decks, whole_match, self.scale, parameters, orders)
+            fork(self.arrays, scratch, forks.select(part), decks, whole_match, self.scale, copy_parameters(parameters), orders)
 
         threads = min(self.threads, len(rows), candidates.size * max(1, decks) // PLAYOUTS_PER_THREAD)
         share(run, len(rows), 1 if self.interpreted else threads)

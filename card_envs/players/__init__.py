@@ -3,7 +3,7 @@
 A player has one method, ``act(decisions) -> actions``. :class:`Decisions` describes what it is given.
 """
 
-from card_envs.players.network import load_player
+from card_envs.players.checkpoint import load_player
 from card_envs.players.player import Decisions, Player
 from card_envs.players.spec import (
     check_stored,

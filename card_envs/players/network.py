@@ -1,58 +1,65 @@
-"""Trained networks as players: a safetensors file with JSON metadata, played by a forward pass in NumPy.
-
-Loading reads nothing but arrays and JSON, and never runs code from the file.
-"""
+"""Trained networks as players. They choose in compiled code, so that they play, roll out and are measured as built-ins are."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from stat import S_ISREG
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save
 
-from card_envs.engine.files import write_file
-from card_envs.engine.game import Game, OptionValue
-from card_envs.engine.messages import join_lines, name_file, shorten
-from card_envs.engine.random import stream, unit
+from card_envs.engine.forward import make_map, make_scorer
+from card_envs.engine.game import Game, OptionValue, Policy
+from card_envs.engine.matches import Matches
+from card_envs.engine.messages import shorten
+from card_envs.engine.networks import (
+    MAP,
+    SCORER,
+    NetworkParameters,
+    flatten_layers,
+    make_parameters,
+)
+from card_envs.engine.observation import Field
+from card_envs.engine.parameters import check_parameters
 from card_envs.players.player import Decisions
 
+Floats = NDArray[np.float32]
+Layers = Sequence[tuple[Floats, Floats]]
 
-def _rectify(x: Any) -> Any:  # no lambda, which could not be pickled
-    return np.maximum(x, 0.0)
-
-
-FORMAT = "card_envs.network/1"
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"tanh": np.tanh, "relu": _rectify}
-MOST_BYTES = 2**28  # of a checkpoint: those in agents/ have up to 3 MB
-DEEPEST = 8  # how deep metadata may be nested
-LARGEST_SIZE = 10**6  # of a field of the observation
-CHUNK = 64  # the rows of each matrix product
-_KEYS = {
-    "format": str, "game": str, "version": int, "options": dict, "observation": list, "network": dict, "command": str,
-    "evaluation": dict,
-}  # fmt: skip
+NO_TEACHER = "random"  # who is asked, and not listened to, where a map has no teacher
 
 
-def describe_layout(game: Game, options: Mapping[str, OptionValue]) -> list[list[Any]]:
-    """Return the name and size of every observation field: the meaning of the inputs of a network."""
-    return [[name, int(np.prod(field.shape, dtype=int))] for name, field in game.observation_fields(options).items()]
+def describe_inputs(game: Game, options: Mapping[str, OptionValue], form: str) -> list[list[Any]]:
+    """Return the name and size of every field of a network's inputs, in order.
+
+    Those of a map are the fields of the observation, those of a scorer the features of an action.
+    """
+    fields: Mapping[str, Field] = game.observation_fields(options) if form == MAP else game.action_fields(options)
+    return [[name, int(np.prod(field.shape, dtype=int))] for name, field in fields.items()]
+
+
+def count_inputs(inputs: Sequence[Sequence[Any]], form: str) -> int:
+    """Return the number of inputs of a network; the last one of a scorer says which action its teacher would choose."""
+    return sum(int(size) for _, size in inputs) + (form == SCORER)
 
 
 class Network:
-    """A multilayer perceptron from the observation to a logit for each action.
+    """A multilayer perceptron as a player.
+
+    Its *form*, in ``metadata["network"]["form"]``, says what it computes. A ``"scorer"`` gives each legal action a score, from
+    the features of the action and whether its teacher, a built-in player, would choose it; the weights are the same for all
+    actions. A ``"map"`` has a logit for every action of the game, from the observation. Both may be *residual* on their
+    teacher: with layers that are zero, they play as the teacher does.
 
     Args:
         layers: The layers in order, each (weight [out, in], bias [out]) in float32. All but the last are followed by the
-            activation.
-        metadata: The metadata of the checkpoint, as :func:`save_network` writes it.
-        deterministic: Whether to play the likeliest legal action. Otherwise actions are drawn by their probabilities, from the
-            key of the decision.
+            activation. A scorer has one output, a map one for each action of the game.
+        metadata: The metadata of the checkpoint; :mod:`card_envs.players.checkpoint` describes it.
+        skip: What is added to the output. Of a scorer: for each unit of each input, float32 [inputs]. Of a map: to the logit of
+            the action that its teacher would choose, float32 [1]. By default nothing is added.
+        deterministic: Whether to play the action with the highest score. Otherwise actions are drawn by their probabilities,
+            from the key of the decision.
         name: The name in errors and reports.
     """
 
@@ -60,156 +67,118 @@ class Network:
 
     def __init__(
         self,
-        layers: list[tuple[NDArray[np.float32], NDArray[np.float32]]],
+        layers: Layers,
         metadata: Mapping[str, Any],
         *,
+        skip: Floats | None = None,
         deterministic: bool = True,
         name: str = "network",
     ) -> None:
-        self.layers = layers
+        self._layers = list(layers)
         self.metadata = dict(metadata)
-        self.activation = ACTIVATIONS[metadata["network"]["activation"]]
+        self.form: str = metadata["network"]["form"]
+        width = self._layers[0][0].shape[1] if self.form == SCORER else 1
+        self.skip = np.zeros(width, np.float32) if skip is None else skip
         self.deterministic = deterministic
         self.name = name
+        self._forget_binding()
 
-    def logits(self, observation: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the logits, float32 [n, A], of observations, float32 [n, D].
+    def _forget_binding(self) -> None:
+        self._bound: tuple[object, object] | None = None  # the game and the options for which there are parameters
+        self._lock = threading.Lock()  # two threads would compute in the same memory
 
-        Linear algebra libraries choose the order of summation by the shape of the arrays, so the last bits of a row may depend
-        on the number of rows. Here every product has :data:`CHUNK` rows, so that the logits of a row depend on that row alone.
+    @property
+    def layers(self) -> list[tuple[Floats, Floats]]:
+        """The layers. They are replaced as a whole, by others of the same shapes."""
+        return self._layers
+
+    @layers.setter
+    def layers(self, layers: Layers) -> None:
+        shapes = [[part.shape for part in layer] for layer in self._layers]
+        if [[part.shape for part in layer] for layer in layers] != shapes:
+            raise ValueError(f"{self.name}: layers of other shapes are expected: {shapes}")
+        self._layers = list(layers)
+        if self._bound is not None:
+            self._parameters.weights[:] = flatten_layers(self._layers)
+
+    def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, NetworkParameters]:
+        """Return the network as a policy of the game and its parameters, for compiled code.
+
+        Raises:
+            ValueError: It was trained for another game or with other options.
         """
-        n, width = observation.shape
-        chunks = -(-n // CHUNK)
-        padded = np.zeros((chunks * CHUNK, width), np.float32)
-        padded[:n] = observation
-        x = padded.reshape(chunks, CHUNK, width)
-        for number, (weight, bias) in enumerate(self.layers):
-            x = x @ weight.T + bias  # a product for each chunk
-            if number + 1 < len(self.layers):
-                x = self.activation(x)
-        return x.reshape(chunks * CHUNK, -1)[:n]
+        if self._bound != (game, options):
+            self.check(game, options)
+            about = self.metadata["network"]
+            teacher = game.policy(about["teacher"] or NO_TEACHER)
+            self._policy = (make_scorer if self.form == SCORER else make_map)(game, teacher)
+            self._parameters = make_parameters(
+                self._layers,
+                self.skip,
+                check_parameters(teacher, about["teacher_parameters"]),
+                activation=about["activation"],
+                draws=not self.deterministic,
+                num_actions=about["actions"],
+                is_scorer=self.form == SCORER,
+            )
+            self._bound = game, dict(options)
+        return self._policy, self._parameters
+
+    def write_actions(self, matches: Matches, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> None:
+        with self._lock:
+            matches.choose(*self.bind(matches.game, matches.options), matches.actions, rows, who, index)
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
-        logits = np.where(decisions.action_mask != 0, self.logits(decisions.observation), -np.inf)
-        if not self.deterministic:  # the Gumbel trick: the argmax of logits + noise is a draw by probability
-            with np.errstate(over="ignore"):
-                uniform = unit(stream(decisions.key[:, None], np.arange(logits.shape[1])))
-            logits = logits - np.log(-np.log(uniform))
-        actions: NDArray[np.int64] = np.argmax(logits, axis=1)
-        return actions
+        with self._lock:
+            return decisions.choose(*self.bind(decisions.game, decisions.options))
+
+    def scores(self, inputs: Floats) -> Floats:
+        """Return what the network computes from its inputs, by NumPy; compiled code plays, and agrees to 1e-5.
+
+        Args:
+            inputs: Of a map: observations, float32 [n, D]. Of a scorer: the features of actions, each followed by whether the
+                teacher would choose the action, float32 [..., F + 1].
+
+        Returns:
+            Of a map: the logits without those of the teacher, float32 [n, A]. Of a scorer: the scores, float32 [...].
+        """
+        x = inputs
+        activate = np.tanh if self.metadata["network"]["activation"] == "tanh" else _rectify
+        for number, (weight, bias) in enumerate(self._layers):
+            x = x @ weight.T + bias
+            if number + 1 < len(self._layers):
+                x = activate(x)
+        return x if self.form == MAP else x[..., 0] + inputs @ self.skip
 
     def check(self, game: Game, options: Mapping[str, OptionValue]) -> None:
         """Raise ``ValueError`` unless this network was trained for this game with these options."""
         trained = self.metadata
+        about = trained["network"]
         pairs = [("game", trained["game"], game.name), ("version", trained["version"], game.version)]
         if not any(mine != its for _, mine, its in pairs):
             pairs += [(f"option {k}", trained["options"].get(k), v) for k, v in options.items()]
-            pairs += [("observation layout", trained["observation"], describe_layout(game, options))]
-            pairs += [("number of actions", trained["network"]["actions"], game.num_actions(int(options["players"])))]
+            pairs += [("inputs", trained["inputs"], describe_inputs(game, options, self.form))]
+            pairs += [("number of actions", about["actions"], game.num_actions(int(options["players"])))]
         for what, mine, its in pairs:
             if mine != its:
                 raise ValueError(f"{self.name}: trained for {what} {shorten(mine)}, but the table's is {shorten(its)}")
+        if about["teacher"] is not None:
+            try:
+                check_parameters(game.policy(about["teacher"]), about["teacher_parameters"])
+            except ValueError as error:
+                raise ValueError(f"{self.name}: its teacher is not there ({error})") from None
+
+    def __getstate__(self) -> dict[str, Any]:
+        hidden = ("_bound", "_lock", "_policy", "_parameters")
+        return {name: value for name, value in self.__dict__.items() if name not in hidden}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._forget_binding()
 
     def __repr__(self) -> str:
         return f"<player {self.name}>"
 
 
-def save_network(path: str | Path, network: Network) -> None:
-    """Write a checkpoint atomically: a reader sees either the old file or the whole new one."""
-    tensors = {}
-    for number, (weight, bias) in enumerate(network.layers):
-        tensors[f"{number}.weight"] = np.ascontiguousarray(weight, np.float32)
-        tensors[f"{number}.bias"] = np.ascontiguousarray(bias, np.float32)
-    metadata = {key: json.dumps(value) for key, value in network.metadata.items()}
-    write_file(Path(path), save(tensors, metadata))
-
-
-def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
-    """Return the player of a checkpoint. Nothing in the file is run, and no more is read than a network can hold.
-
-    Args:
-        path: A safetensors file written by :func:`save_network` (or ``train/``).
-        deterministic: Whether to play the likeliest action. Otherwise actions are drawn by their probabilities.
-
-    Raises:
-        ValueError: There is no such file, or it is not a checkpoint of this package.
-    """
-    name = name_file(path)
-    raw, tensors = _read_file(Path(path), name)
-    metadata = _read_metadata(name, raw)
-    return Network(_read_layers(name, tensors, metadata), metadata, deterministic=deterministic, name=name)
-
-
-def _read_file(path: Path, name: str) -> tuple[dict[str, str], dict[str, NDArray[np.float32]]]:
-    """Return the metadata and the tensors of a file that may be anything, even a device that never ends."""
-    try:
-        status = path.stat()
-        if not S_ISREG(status.st_mode):  # opening a FIFO would wait for somebody to write
-            raise ValueError("it is not a regular file")
-        if status.st_size > MOST_BYTES:
-            raise ValueError(f"it has {status.st_size:,} bytes; a checkpoint has at most {MOST_BYTES:,}")
-        with safe_open(str(path), framework="numpy") as file:
-            tensors = {}
-            for key in file.keys():  # noqa: SIM118 (not a mapping)
-                kind = file.get_slice(key).get_dtype()
-                if kind != "F32":
-                    raise ValueError(f"its tensor {shorten(key)} is of type {kind}, not F32")
-                tensors[key] = file.get_tensor(key)
-            return file.metadata() or {}, tensors
-    except (OSError, SafetensorError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise ValueError(f"{name}: not a readable safetensors file ({join_lines(reason)})") from None
-
-
-def _read_metadata(name: str, raw: Mapping[str, str]) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    for key, kind in _KEYS.items():
-        if key not in raw:
-            raise ValueError(f"{name}: not a checkpoint of card_envs ({key!r} is missing from its metadata)")
-        try:
-            metadata[key] = json.loads(raw[key])
-        except (ValueError, RecursionError):
-            raise ValueError(f"{name}: {key!r} in its metadata is not readable JSON") from None
-        if not isinstance(metadata[key], kind) or (kind is int and isinstance(metadata[key], bool)):
-            raise ValueError(f"{name}: {key!r} in its metadata is not of type {kind.__name__}")
-        if _is_nested(metadata[key]):
-            raise ValueError(f"{name}: {key!r} in its metadata is nested more than {DEEPEST} deep")
-    if metadata["format"] != FORMAT:
-        raise ValueError(f"{name}: its format is {shorten(metadata['format'])}, but this package reads {FORMAT!r}")
-    for option, value in metadata["options"].items():
-        if not isinstance(value, bool | int | str):
-            raise ValueError(f"{name}: option {shorten(option)} = {shorten(value)} in its metadata is no value of an option")
-    for entry in metadata["observation"]:
-        if not isinstance(entry, list) or [type(part) for part in entry] != [str, int] or not 0 < entry[1] <= LARGEST_SIZE:
-            raise ValueError(f"{name}: 'observation' in its metadata is not a list of (name, size)")
-    network = metadata["network"]
-    activation = network.get("activation")
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise ValueError(f"{name}: unknown activation {shorten(activation)} (known: {', '.join(ACTIVATIONS)})")
-    return metadata
-
-
-def _is_nested(value: object) -> bool:
-    """Whether a value from JSON is nested more than :data:`DEEPEST` deep."""
-    level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
-        containers = [list(one.values()) if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)]
-        level = [inner for container in containers for inner in container]
-    return any(isinstance(one, dict | list) for one in level)
-
-
-def _read_layers(name: str, tensors: dict[str, Any], metadata: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Return the layers in order, after checking that each fits the one before."""
-    size = sum(width for _, width in metadata["observation"])
-    layers = []
-    for number in range(len(tensors) // 2):
-        weight, bias = tensors.get(f"{number}.weight"), tensors.get(f"{number}.bias")
-        if weight is None or bias is None or bias.ndim != 1 or weight.shape != (len(bias), size):
-            raise ValueError(f"{name}: layer {number} is missing or has a wrong shape")
-        if any(array.dtype != np.float32 or not np.isfinite(array).all() for array in (weight, bias)):
-            raise ValueError(f"{name}: layer {number} does not consist of finite float32 numbers")
-        layers.append((weight, bias))
-        size = len(bias)
-    if not layers or 2 * len(layers) != len(tensors) or size != metadata["network"].get("actions"):
-        raise ValueError(f"{name}: its tensors are not the layers of one network")
-    return layers
+def _rectify(x: Floats) -> Floats:
+    return np.maximum(x, np.float32(0.0))

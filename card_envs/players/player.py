@@ -9,11 +9,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from card_envs.engine.checks import check_parameters
 from card_envs.engine.game import Game, OptionValue, Policy
 from card_envs.engine.keys import DECISION, MATCH_NUMBER, SEARCH
 from card_envs.engine.loops import SEATS
 from card_envs.engine.matches import Matches
+from card_envs.engine.parameters import AnyParameters, check_parameters, check_policy
 from card_envs.engine.table import Table
 
 
@@ -87,12 +87,12 @@ class Decisions:
             for row, seat, seed in zip(self._rows.tolist(), self.seat.tolist(), seeds.tolist(), strict=True)
         ]
 
-    def choose(self, policy: str, parameters: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Return what a built-in policy of the game chooses, int64 [n]; by default with its own parameters."""
-        checked = check_parameters(self.game.policy(policy), parameters)
+    def choose(self, policy: str | Policy, parameters: AnyParameters = None) -> NDArray[np.int64]:
+        """Return what a policy of the game chooses, int64 [n]; a built-in one, by default, with its own parameters."""
+        found, checked = check_policy(self._matches, policy, parameters)
         actions = np.empty(self._matches.size, np.int64)
         who = np.zeros(self._matches.size, np.int8)
-        self._matches.choose(policy, checked, actions, self._rows, who, 0)
+        self._matches.choose(found, checked, actions, self._rows, who, 0)
         return actions[self._rows]
 
 

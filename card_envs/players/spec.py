@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from card_envs.engine.checks import LARGEST_PARAMETER
 from card_envs.engine.game import Game, Options, unknown
 from card_envs.engine.messages import join_lines, name_file, shorten
-from card_envs.players.network import Network, load_player
+from card_envs.engine.parameters import LARGEST_PARAMETER
+from card_envs.players.checkpoint import load_player
+from card_envs.players.network import Network
 from card_envs.players.player import BuiltIn, Function, Player
 
 LONGEST_ARGUMENTS = 1000  # characters between the parentheses of a spec

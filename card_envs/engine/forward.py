@@ -1,0 +1,196 @@
+"""Multilayer perceptrons in compiled code, so that trained networks can choose in every loop in which a built-in policy can.
+
+A network is a policy whose parameters are :class:`~card_envs.engine.networks.NetworkParameters`.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+
+from card_envs.engine.game import Game, Policy
+from card_envs.engine.jitable import register_jitable
+from card_envs.engine.networks import MAP, RELU, SCORER
+from card_envs.engine.random import stream, unit
+
+
+@register_jitable
+def list_actions(words, actions):
+    """Write the legal actions of a mask into ``actions``, in the order of their indices, and return how many there are."""
+    found = 0
+    for w in range(len(words)):
+        word = words[w]
+        action = 8 * w
+        while word != np.uint64(0):
+            if word & np.uint64(1) != np.uint64(0):
+                actions[found] = action
+                found += 1
+            word >>= np.uint64(8)
+            action += 1
+    return found
+
+
+@register_jitable
+def add_scaled(weights, row, x, y, width):
+    """Add ``x`` times the weights of one input, which begin at ``row``, to ``y``."""
+    one = weights[row : row + width]
+    for j in range(width):
+        y[j] += one[j] * x
+
+
+@register_jitable
+def start_layer(weights, bias, y, width):
+    """Set ``y`` to the biases of a layer."""
+    of = weights[bias : bias + width]
+    for j in range(width):
+        y[j] = of[j]
+
+
+@register_jitable
+def activate(y, width, activation):
+    """Apply the activation to the outputs of a layer."""
+    for j in range(width):
+        if activation == RELU:
+            y[j] = max(y[j], np.float32(0.0))
+        else:
+            y[j] = math.tanh(y[j])
+
+
+@register_jitable
+def add_input_layer(weights, x, y, width):
+    """Add the first layer's products with the inputs ``x`` to ``y``. Many inputs are zero, and they cost nothing."""
+    for k in range(len(x)):
+        if x[k] != 0.0:
+            add_scaled(weights, k * width, x[k], y, width)
+
+
+@register_jitable
+def add_input_changes(weights, x, old, y, width):
+    """Add to ``y`` what the first layer makes of the differences between the inputs ``x`` and ``old``."""
+    for k in range(len(x)):
+        if x[k] != old[k]:
+            add_scaled(weights, k * width, x[k] - old[k], y, width)
+
+
+@register_jitable
+def run_layers(p):
+    """Run the layers after the first, whose outputs before the activation are in ``p.hidden[0]``.
+
+    Returns:
+        The row of ``p.hidden`` in which the outputs of the network are.
+    """
+    layers = len(p.sizes) - 1
+    at = (p.sizes[0] + 1) * p.sizes[1]
+    here = 0
+    for layer in range(1, layers):
+        inputs, width = p.sizes[layer], p.sizes[layer + 1]
+        x, y = p.hidden[here], p.hidden[1 - here]
+        activate(x, inputs, p.settings[0])
+        start_layer(p.weights, at + inputs * width, y, width)
+        for k in range(inputs):
+            if x[k] != 0.0:
+                add_scaled(p.weights, at + k * width, x[k], y, width)
+        at += (inputs + 1) * width
+        here = 1 - here
+    return here
+
+
+@register_jitable
+def write_scores(p, found):
+    """Score the actions whose inputs are in the first ``found`` rows of ``p.inputs``.
+
+    The actions of one decision have most inputs in common, so the first layer is computed for the first action, and for the
+    others from what differs.
+    """
+    width = p.sizes[1]
+    bias = p.sizes[0] * width
+    start_layer(p.weights, bias, p.first, width)
+    add_input_layer(p.weights, p.inputs[0], p.first, width)
+    for n in range(found):
+        for j in range(width):
+            p.hidden[0, j] = p.first[j]
+        if n > 0:
+            add_input_changes(p.weights, p.inputs[n], p.inputs[0], p.hidden[0], width)
+        score = p.hidden[run_layers(p), 0]
+        for k in range(len(p.skip)):
+            score += p.skip[k] * p.inputs[n, k]
+        p.scores[n] = score
+
+
+@register_jitable
+def pick_action(p, found, key):
+    """The action with the highest score, the first of several; or, where actions are drawn, one by its probability.
+
+    The highest score plus noise of Gumbel's distribution is a draw by the probabilities exp(score) / sum of exp(scores).
+    """
+    best = 0
+    highest = -np.inf
+    for n in range(found):
+        score = float(p.scores[n])
+        if p.settings[1] != 0:
+            score -= math.log(-math.log(unit(stream(key, p.actions[n]))))
+        if score > highest:
+            highest = score
+            best = n
+    return p.actions[best]
+
+
+@cache
+def make_scorer(game: Game, teacher: Policy) -> Policy:
+    """Make the policy of a scorer: it plays the action with the highest score.
+
+    Its inputs are the action features of the game, and 1 for the action that the teacher would choose.
+    """
+    action_features, teach = game.action_features, teacher.choose
+    flag = game.action_feature_size
+    assert action_features is not None
+
+    @register_jitable
+    def write_inputs(s, seat, words, key, p):
+        found = list_actions(words, p.actions)
+        actions, inputs = p.actions[:found], p.inputs[:found]
+        for n in range(found):
+            for k in range(flag + 1):
+                inputs[n, k] = 0.0
+        action_features(s, seat, words, actions, inputs)
+        choice = teach(s, seat, words, key, p.teacher)
+        for n in range(found):
+            if actions[n] == choice:
+                inputs[n, flag] = 1.0
+        return found
+
+    @register_jitable
+    def choose(s, seat, words, key, p):
+        found = write_inputs(s, seat, words, key, p)
+        if found > 1:
+            write_scores(p, found)
+            return pick_action(p, found, key)
+        return p.actions[0]
+
+    return Policy(
+        f"scorer_{teacher.name}", choose, f"the action with the highest score, starting from {teacher.name}", form=SCORER
+    )
+
+
+@cache
+def make_map(game: Game, teacher: Policy) -> Policy:
+    """Make the policy of a map: it plays the legal action with the highest logit."""
+    observe, teach = game.observe, teacher.choose
+
+    @register_jitable
+    def choose(s, seat, words, key, p):
+        found = list_actions(words, p.actions)
+        if found == 1:
+            return p.actions[0]
+        observe(s, seat, p.inputs[0])
+        width = p.sizes[1]
+        start_layer(p.weights, p.sizes[0] * width, p.hidden[0], width)
+        add_input_layer(p.weights, p.inputs[0], p.hidden[0], width)
+        logits = p.hidden[run_layers(p)]
+        choice = teach(s, seat, words, key, p.teacher) if p.skip[0] != 0.0 else -1
+        for n in range(found):
+            p.scores[n] = logits[p.actions[n]] + (p.skip[0] if p.actions[n] == choice else np.float32(0.0))
+        return pick_action(p, found, key)
+
+    meaning = f"plays the action with the highest logit of a network that starts from {teacher.name}"
+    return Policy(f"map_{teacher.name}", choose, meaning, form=MAP)
