@@ -78,6 +78,8 @@ class Policy:
         defaults: The names of the parameters, in order, and their default values.
         reads_mask: Whether ``choose`` looks at ``words``. If it does not, playouts make no masks.
         form: What a network computes, ``"scorer"`` or ``"map"``; empty for a built-in policy.
+        score: Of a network: ``score(state, seat, words, key, parameters) -> count``, which writes the legal actions and their
+            scores into the parameters.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Policy:
     defaults: Mapping[str, float] = field(default_factory=dict)
     reads_mask: bool = True
     form: str = ""
+    score: Rule | None = None
 
 
 @dataclass(frozen=True)

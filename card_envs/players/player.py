@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
@@ -13,7 +13,7 @@ from card_envs.engine.game import Game, OptionValue, Policy
 from card_envs.engine.keys import DECISION, MATCH_NUMBER, SEARCH
 from card_envs.engine.loops import SEATS
 from card_envs.engine.matches import Matches
-from card_envs.engine.parameters import AnyParameters, check_parameters, check_policy
+from card_envs.engine.parameters import AnyParameters, Parameters, check_parameters, check_policy
 from card_envs.engine.table import Table
 
 
@@ -129,6 +129,10 @@ class BuiltIn:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"policy": state["game"].policy(state["policy"])})
+
+    def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, Parameters]:
+        """Return the policy and its parameters, for compiled code."""
+        return self.policy, self.parameters
 
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         return decisions.choose(self.policy.name, self.parameters)
