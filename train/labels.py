@@ -6,6 +6,7 @@ other, so it does not matter how many workers make them, or where.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,8 +23,6 @@ from card_envs.players import Player
 from card_envs.players.network import Network
 from card_envs.players.player import BuiltIn
 from card_envs.players.runner import Runner
-
-MOST_FORKED = 16_384  # actions in one call, so that a large shard needs little memory
 
 
 @dataclass(frozen=True)
@@ -93,11 +92,12 @@ def make_labels(task: ShardTask) -> Labels:
     Only the learner explores. Everybody else acts by a policy that the learner will really meet, so that what the hidden hands
     tell in the labels is what such players would hold.
     """
+    student, opponents = copy.deepcopy((task.student, task.opponents))  # other shards are made with them at the same time
     rng = np.random.default_rng([task.seed, task.number])
     matches = Matches(
         task.game, task.deals, task.options, reward="margin", episode=task.episode, auto_reset=False, write_observations=False
     )
-    players = [task.student if player is None else player for player in task.opponents]
+    players = [student if player is None else player for player in opponents]
     runner = Runner(matches, players, play_forced=True)
     rows = matches.rows
     runner.learner[:] = (rows + task.number) % matches.players
@@ -107,7 +107,7 @@ def make_labels(task: ShardTask) -> Labels:
     runner.play(rows.copy())
     parts = [_make_no_labels(task)]
     while len(waiting := np.flatnonzero(matches.to_move >= 0)):
-        scored = matches.score_actions(waiting, *task.student.bind(task.game, task.options))
+        scored = matches.score_actions(waiting, *student.bind(task.game, task.options))
         label = rng.random(len(waiting)) < task.labelled
         if label.any():
             parts.append(_label(task, matches, waiting, scored, label))
@@ -136,7 +136,8 @@ def _find_first_maximum(values: NDArray[Any], counts: NDArray[np.int64]) -> NDAr
     """Return which of the values of each decision is the highest, the first of several, int64 [n]."""
     padded = np.full((len(counts), int(counts.max())), -np.inf, np.float32)
     padded[np.arange(padded.shape[1]) < counts[:, None]] = values
-    return padded.argmax(axis=1)
+    first: NDArray[np.int64] = padded.argmax(axis=1)
+    return first
 
 
 def _label(
@@ -151,19 +152,12 @@ def _label(
     if 0 < task.candidates < actions.shape[1]:
         scores = np.full(inside.shape, -np.inf, np.float32)
         scores[inside] = scored.scores
-        first = np.argsort(-scores, axis=1, kind="stable")[:, : task.candidates]
+        order: NDArray[np.int64] = np.argsort(-scores, axis=1, kind="stable")
+        first = order[:, : task.candidates]
         actions, places = np.take_along_axis(actions, first, 1), np.take_along_axis(places, first, 1)
     actions, places, rows = actions[label], places[label], waiting[label]
     policy, parameters = task.rollout.bind(task.game, task.options)
-    step = max(1, MOST_FORKED // actions.shape[1])
-    values = np.concatenate(
-        [
-            matches.fork_values(
-                rows[i : i + step], np.ascontiguousarray(actions[i : i + step]), policy, parameters, task.decks, False
-            )
-            for i in range(0, len(rows), step)
-        ]
-    )
+    values = matches.fork_values(rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False)
     values -= np.nanmean(values, axis=1, keepdims=True)
     tried = actions >= 0
     return Labels(tried.sum(axis=1), scored.inputs[places[tried]], values[tried].astype(np.float32))

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import copy
+import io
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.messages import join_lines, shorten
 from card_envs.engine.networks import SCORER
 from card_envs.players.checkpoint import make_metadata
 from card_envs.players.network import Network, count_inputs
 from card_envs.players.player import BuiltIn
 from train.labels import Labels
+from train.runs import BadState, read_state
 
+STATE = "card_envs.rollouts/1"
 TEACHER_BONUS = 0.05  # the score of the teacher's action at the start, when all else is zero
 YOUNG = 200_000  # decisions learned from, after which the moving average is no longer nearly the newest weights
 
@@ -34,7 +40,8 @@ class Scorer(nn.Module):
 
     def __init__(self, inputs: int, hidden: Sequence[int]) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(nn.Linear(n, m) for n, m in pairwise([inputs, *hidden, 1]))
+        self.layers = [nn.Linear(n, m) for n, m in pairwise([inputs, *hidden, 1])]
+        self.net = nn.ModuleList(self.layers)
         self.skip = nn.Parameter(torch.zeros(inputs))
         with torch.no_grad():
             last = self.layers[-1]
@@ -116,6 +123,15 @@ class Learner:
                 mean.lerp_(newest, 1.0 - kept)
         return float(loss.detach())
 
+    def take_weights(self, network: Network) -> None:
+        """Begin with the weights of a player of the same shape."""
+        with torch.no_grad():
+            for scorer in (self.scorer, self.average):
+                for layer, (weight, bias) in zip(scorer.layers, network.layers, strict=True):
+                    layer.weight.copy_(torch.from_numpy(weight))
+                    layer.bias.copy_(torch.from_numpy(bias))
+                scorer.skip.copy_(torch.from_numpy(network.skip))
+
     def save(self) -> dict[str, Any]:
         """Return everything that further learning depends on, as tensors and plain values."""
         return {
@@ -153,3 +169,47 @@ def make_learner(game: Game, options: Mapping[str, OptionValue], hidden: Sequenc
     """Make a learner for a game; ``settings`` are those of :class:`Learner`."""
     metadata = make_metadata(game, options, SCORER, activation="relu", teacher="random")
     return Learner(count_inputs(metadata["inputs"], SCORER), hidden, **settings)
+
+
+def save_state(path: Path, learner: Learner, rounds: int, earlier: Scorer) -> None:
+    """Write everything that the rest of a run depends on, atomically.
+
+    Args:
+        path: The file to write.
+        learner: The learner, after its last round.
+        rounds: How many rounds are done.
+        earlier: The moving average with which the labels of the next round are made.
+    """
+    buffer = io.BytesIO()
+    torch.save({"format": STATE, "rounds": rounds, "earlier": earlier.state_dict(), **learner.save()}, buffer)
+    write_file(path, buffer.getvalue())
+
+
+def load_state(path: Path) -> dict[str, Any]:
+    """Read what :func:`save_state` wrote.
+
+    Raises:
+        ValueError: The file is something else.
+    """
+    state = read_state(path, STATE)
+    if type(state.get("rounds")) is not int or state["rounds"] < 1:
+        raise ValueError(f"{path}: this is not a state of a training run (rounds = {shorten(state.get('rounds'))})")
+    return state
+
+
+def restore_state(learner: Learner, state: Mapping[str, Any]) -> Scorer:
+    """Bring a new learner of the same run to a saved state, and return the earlier moving average.
+
+    Raises:
+        BadState: The state is not one of such a learner.
+    """
+    try:
+        learner.restore(state)
+        earlier = copy.deepcopy(learner.average)
+        earlier.load_state_dict(state["earlier"])
+        numbers = [*learner.scorer.parameters(), *learner.average.parameters(), *earlier.parameters()]
+        if not all(bool(torch.isfinite(number).all()) for number in numbers):
+            raise ValueError("a weight is not a finite number")
+    except Exception as error:  # what torch raises where a tensor or a value is of another kind
+        raise BadState(f"this is not a state of this run ({join_lines(error)})") from error
+    return earlier
