@@ -10,6 +10,7 @@ import numpy as np
 from card_envs.engine.bits import popcount
 from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import DECK_SIZE, EMPTY, bit, holds
+from card_envs.games.rummy.state import DECLINED, TAKEN
 
 
 @register_jitable
@@ -36,11 +37,16 @@ def note_choice(s, seat, choice, card):
 
 
 @register_jitable
-def chosen_cards(s, seat, choice):
-    """The cards about which the latest choice of ``seat`` is ``choice``."""
-    cards = EMPTY
+def sort_choices(s, seat):
+    """The cards about which a seat has made choices, as three sets: by its latest choice, the discarded, declined and taken."""
+    discarded = declined = taken = EMPTY
     for i in range(popcount(np.uint64(s.chosen[seat]))):
         entry = np.int64(s.choices[seat, i])
-        if entry // DECK_SIZE == choice:
-            cards |= bit(entry % DECK_SIZE)
-    return cards
+        card = bit(entry % DECK_SIZE)
+        if entry < DECLINED * DECK_SIZE:
+            discarded |= card
+        elif entry < TAKEN * DECK_SIZE:
+            declined |= card
+        else:
+            taken |= card
+    return discarded, declined, taken

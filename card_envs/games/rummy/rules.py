@@ -18,8 +18,8 @@ from card_envs.games.melds import (
 from card_envs.games.rummy.history import forget_choices, note_choice
 from card_envs.games.rummy.scoring import score_deal
 from card_envs.games.rummy.state import (
-    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DECLINED, DISCARDED,
-    DRAW, HAND_SIZES, IDLE_TURNS, ON_SET, PLAY, RUN, SET, SPREAD, TAKEN, UNIVERSAL,
+    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DECLINED,
+    DISCARDED, DRAW, HAND_SIZES, IDLE_TURNS, ON_SET, PLAY, RUN, SET, SPREAD, TAKEN, UNIVERSAL,
 )  # fmt: skip
 
 # ---- points
