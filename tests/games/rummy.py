@@ -132,7 +132,19 @@ def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> d
 
 def turn_seats(states: States, players: int) -> None:
     """Every seat moves on by one."""
-    for name in ("hands", "known", "laid", "points", "last_laid", "last_caught", "has_melded", "totals", "scores"):
+    for name in (
+        "hands",
+        "known",
+        "laid",
+        "chosen",
+        "choices",
+        "points",
+        "last_laid",
+        "last_caught",
+        "has_melded",
+        "totals",
+        "scores",
+    ):
         states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
     for name in ("to_move", "dealer"):
         states[name] = (states[name] + 1) % players
