@@ -144,12 +144,13 @@ def _label(
     task: ShardTask, matches: Matches, waiting: NDArray[np.int64], scored: ScoredActions, label: NDArray[np.bool_]
 ) -> Labels:
     """Label some of the decisions that are waiting."""
-    inside = np.arange(int(scored.counts.max())) < scored.counts[:, None]
+    width = int(scored.counts.max())
+    inside = np.arange(width) < scored.counts[:, None]
     actions = np.full(inside.shape, -1)
     actions[inside] = scored.actions
     places = np.zeros(inside.shape, np.int64)
     places[inside] = np.arange(len(scored.actions))
-    if 0 < task.candidates < actions.shape[1]:
+    if 0 < task.candidates < width:
         scores = np.full(inside.shape, -np.inf, np.float32)
         scores[inside] = scored.scores
         order: NDArray[np.int64] = np.argsort(-scores, axis=1, kind="stable")
