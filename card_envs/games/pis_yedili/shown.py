@@ -5,7 +5,7 @@ cards. The *suggested* ones would have fitted when the player drew, passed or to
 number of cards drawn since: all cards of the hand but that many lie outside the set.
 
 What fits is always made of whole ranks and suits, so a set is kept as the groups of which it consists: 17 bits, one for each
-rank and one for the cards of each suit that are no jacks. (Who draws in the lead has no jack of clubs either; that is not kept.)
+rank and one for the cards of each suit that are no jacks. (Who draws in the lead has no jack of clubs either: it is not kept.)
 """
 
 import numpy as np
@@ -15,6 +15,8 @@ from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import DECK_SIZE, EMPTY, IN_SUIT, JACK, RANK, SUIT, bit, of_suit
 from card_envs.games.pis_yedili.state import PROVED, SUGGESTED
 
+DOUBT = 0.1  # the weight of a card that a player would have had to leave unplayed
+LEAST = 1e-9
 NOT_JACKS = ~(RANK << np.uint64(JACK))
 _RANKS = np.uint64((1 << IN_SUIT) - 1)
 _13, _26, _39 = np.uint64(IN_SUIT), np.uint64(2 * IN_SUIT), np.uint64(3 * IN_SUIT)
@@ -90,3 +92,40 @@ def count_played(s, seat, card):
 def find_lacks(s, kind, seat):
     """The set of a seat, without the cards of the pile."""
     return join_groups(s.lacks[kind, seat]) & ~np.uint64(s.seen)
+
+
+@register_jitable
+def weigh(s, seat):
+    """How likely a seat holds the cards of its two sets, compared with other unseen cards.
+
+    A card that the seat cannot have held when the set was noted is among those drawn since or not there, so its weight is their
+    share of the hand. A suggested card counts at least ``DOUBT``.
+
+    Returns:
+        The set with the lower weight, that weight, what the other set adds to it, and the weight of that.
+    """
+    size = float(max(1, popcount(np.uint64(s.hands[seat]))))
+    proved = join_groups(s.lacks[PROVED, seat])
+    suggested = join_groups(s.lacks[SUGGESTED, seat])
+    low = min(1.0, s.drawn_since[PROVED, seat] / size)
+    high = DOUBT + (1.0 - DOUBT) * min(1.0, s.drawn_since[SUGGESTED, seat] / size)
+    if low <= high:
+        return proved, low, suggested & ~proved, high
+    return suggested, high, proved & ~suggested, low
+
+
+@register_jitable
+def sum_weights(cards, weights):
+    """The weights of some cards, by what `weigh` returns; 1 for each that is in neither set."""
+    first, low, second, high = weights
+    return popcount(cards) - (1.0 - low) * popcount(cards & first) - (1.0 - high) * popcount(cards & second)
+
+
+@register_jitable
+def weighted_chance(cards, unseen, weights, size):
+    """About how likely a hand of ``size`` of the ``unseen`` cards holds one of ``cards``, by the weights of `weigh`."""
+    miss = 1.0 - sum_weights(cards & unseen, weights) / max(LEAST, sum_weights(unseen, weights))
+    none = 1.0
+    for _ in range(size):  # not a power: that would be rounded differently when compiled
+        none *= miss
+    return 1.0 - none
