@@ -123,10 +123,10 @@ def write_decision(s, seat, hand, unseen, fewest, late, f):
     f[FIRST.unseen_sevens] = popcount(unseen & ALL_SEVENS) / 4.0
     f[FIRST.next_jack] = chance_of_any(JACKS, unseen, ahead)
     f[FIRST.next_seven] = chance_of_any(ALL_SEVENS, unseen, ahead)
-    weights = weigh(s, find_seat(s, seat, 1))
-    f[FIRST.next_jack_weighted] = weighted_chance(JACKS, unseen, weights, ahead)
-    f[FIRST.next_seven_weighted] = weighted_chance(ALL_SEVENS, unseen, weights, ahead)
-    f[FIRST.next_weight] = sum_weights(unseen, weights) / max(1, popcount(unseen))
+    weights = weigh(s, find_seat(s, seat, 1), unseen)
+    f[FIRST.next_jack_weighted] = weighted_chance(unseen & JACKS, weights, ahead)
+    f[FIRST.next_seven_weighted] = weighted_chance(unseen & ALL_SEVENS, weights, ahead)
+    f[FIRST.next_weight] = weights[4] / max(1, popcount(unseen))
 
 
 @register_jitable
@@ -189,14 +189,14 @@ def write_reply(s, seat, unseen, action, fit, f):
     f[FIRST.reply_ranks + 1] = chance_of_any(answers & ALL_SEVENS, unseen, size)
     f[FIRST.reply_ranks + 2] = chance_of_any(answers & ALL_ACES, unseen, size)
     f[FIRST.reply_ranks + 3] = chance_of_any(answers & ALL_EIGHTS, unseen, size)
-    weights = weigh(s, find_seat(s, seat, distance))
-    f[FIRST.reply_weighted] = weighted_chance(answers, unseen, weights, size)
-    f[FIRST.reply_one] = weighted_chance(answers, unseen, weights, 1)
-    f[FIRST.reply_ranks_weighted] = weighted_chance(answers & JACKS, unseen, weights, size)
-    f[FIRST.reply_ranks_weighted + 1] = weighted_chance(answers & ALL_SEVENS, unseen, weights, size)
-    f[FIRST.reply_ranks_weighted + 2] = weighted_chance(answers & ALL_ACES, unseen, weights, size)
-    f[FIRST.reply_ranks_weighted + 3] = weighted_chance(answers & ALL_EIGHTS, unseen, weights, size)
-    f[FIRST.reply_weight] = sum_weights(unseen, weights) / max(1, popcount(unseen))
+    weights = weigh(s, find_seat(s, seat, distance), unseen)
+    f[FIRST.reply_weighted] = weighted_chance(answers, weights, size)
+    f[FIRST.reply_one] = weighted_chance(answers, weights, 1)
+    f[FIRST.reply_ranks_weighted] = weighted_chance(answers & JACKS, weights, size)
+    f[FIRST.reply_ranks_weighted + 1] = weighted_chance(answers & ALL_SEVENS, weights, size)
+    f[FIRST.reply_ranks_weighted + 2] = weighted_chance(answers & ALL_ACES, weights, size)
+    f[FIRST.reply_ranks_weighted + 3] = weighted_chance(answers & ALL_EIGHTS, weights, size)
+    f[FIRST.reply_weight] = weights[4] / max(1, popcount(unseen))
     return answers, weights
 
 

@@ -95,36 +95,38 @@ def find_lacks(s, kind, seat):
 
 
 @register_jitable
-def weigh(s, seat):
-    """How likely a seat holds the cards of its two sets, compared with other unseen cards.
+def weigh(s, seat, unseen):
+    """How likely a seat holds each of the ``unseen`` cards, compared with one that is in neither of its sets.
 
     A card that the seat cannot have held when the set was noted is among those drawn since or not there, so its weight is their
-    share of the hand. A suggested card counts at least ``DOUBT``.
+    share of the hand. A suggested card counts at least ``DOUBT``, and a card in both sets the lower of both weights.
 
     Returns:
-        The set with the lower weight, that weight, what the other set adds to it, and the weight of that.
+        Two sets without a card in common, each with what a card of it weighs less than 1, and the weight of all unseen cards.
     """
     size = float(max(1, popcount(np.uint64(s.hands[seat]))))
     proved = join_groups(s.lacks[PROVED, seat])
     suggested = join_groups(s.lacks[SUGGESTED, seat])
-    low = min(1.0, s.drawn_since[PROVED, seat] / size)
-    high = DOUBT + (1.0 - DOUBT) * min(1.0, s.drawn_since[SUGGESTED, seat] / size)
-    if low <= high:
-        return proved, low, suggested & ~proved, high
-    return suggested, high, proved & ~suggested, low
+    less = 1.0 - min(1.0, s.drawn_since[PROVED, seat] / size)
+    doubtful = (1.0 - DOUBT) * (1.0 - min(1.0, s.drawn_since[SUGGESTED, seat] / size))
+    if less >= doubtful:
+        suggested &= ~proved
+    else:
+        proved &= ~suggested
+    total = sum_weights(unseen, (proved, less, suggested, doubtful, 0.0))
+    return proved, less, suggested, doubtful, total
 
 
 @register_jitable
 def sum_weights(cards, weights):
-    """The weights of some cards, by what `weigh` returns; 1 for each that is in neither set."""
-    first, low, second, high = weights
-    return popcount(cards) - (1.0 - low) * popcount(cards & first) - (1.0 - high) * popcount(cards & second)
+    """The weights of some unseen cards, by what `weigh` returns."""
+    return popcount(cards) - weights[1] * popcount(cards & weights[0]) - weights[3] * popcount(cards & weights[2])
 
 
 @register_jitable
-def weighted_chance(cards, unseen, weights, size):
-    """About how likely a hand of ``size`` of the ``unseen`` cards holds one of ``cards``, by the weights of `weigh`."""
-    miss = 1.0 - sum_weights(cards & unseen, weights) / max(LEAST, sum_weights(unseen, weights))
+def weighted_chance(cards, weights, size):
+    """About how likely a hand of ``size`` unseen cards holds one of ``cards``, which are unseen, by what `weigh` returns."""
+    miss = 1.0 - sum_weights(cards, weights) / max(LEAST, weights[4])
     none = 1.0
     for _ in range(size):  # not a power: that would be rounded differently when compiled
         none *= miss

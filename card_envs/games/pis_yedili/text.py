@@ -113,7 +113,7 @@ def _check_cards(s: Any) -> str | None:
 
 def _check_shown(s: Any) -> str | None:
     """All seats together have drawn as many cards from the stock as it lacks."""
-    drawn = s.drawn - HAND_SIZE * s.players
+    drawn = max(0, s.drawn - HAND_SIZE * s.players)
     if any(sum(s.drawn_since[kind, seat] for seat in range(s.players)) > drawn for kind in (PROVED, SUGGESTED)):
         return "more cards were drawn than the stock lacks"
     return None
