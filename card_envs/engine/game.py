@@ -118,7 +118,10 @@ PIECES = {
     "text": {"details": "details", "ending": "ending", "picture": "picture", "check": "check"},
 }  # fmt: skip
 # Modules that a game may lack.
-OPTIONAL_PIECES = {"features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"}}
+OPTIONAL_PIECES = {
+    "features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"},
+    "race": {"match_value": "match_value"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,6 +139,9 @@ class Game:
     does if ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros.
     ``words`` is the action mask viewed as uint64, as a :class:`Policy` gets it. Like ``observe``, it uses only what the seat
     knows.
+
+    A game may say what a match is worth between two deals. ``match_value(state, seat)`` is what the match is expected to pay
+    ``seat`` with ``reward="win"``, just after a deal has begun. It may use only what was known when the last one ended.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -174,6 +180,7 @@ class Game:
     picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
     action_feature_specs: tuple[FieldSpec, ...] = ()
     action_features: Rule | None = None
+    match_value: Rule | None = None
 
     @classmethod
     def from_package(
