@@ -91,7 +91,7 @@ def describe_races(states: Any, x: Floats) -> None:
 
 
 def watch_races(setting: Setting, matches: int, policy: str, seed: int) -> tuple[Floats, Floats]:
-    """Play matches of one policy. Return the races before all rounds, float32 [n, players, F], and each seat's share of the win."""
+    """Play matches. Return the races before all rounds, float32 [n, players, F], and the share of the win of each seat."""
     batch = setting.make_batch(seed)
     states, players = batch.matches.states, setting.players
     actions = np.zeros(ROWS, np.int64)

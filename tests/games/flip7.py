@@ -16,7 +16,7 @@ from card_envs.engine.picture import Picture, Seat
 from card_envs.engine.rows import States
 from card_envs.games.flip7.state import CARDS, GIVE, NOBODY, PICK
 from tests.reference import flip7_features
-from tests.reference.flip7 import ACTIONS, MODIFIERS, NUMBERS
+from tests.reference.flip7 import ACTIONS, MODIFIERS, NUMBERS, VALUE
 from tests.reference.flip7_features import busts, line_points
 
 LINE_CARDS = NUMBERS + MODIFIERS
@@ -78,6 +78,24 @@ def question(game: Game, state: Any) -> str:
     return f"{game.phases[state['phase']]} {game.cards[card]}"
 
 
+def next_card(state: dict[str, Any], seat: int, source: list[str]) -> float:
+    """What a card drawn now is expected to bring an active seat: of each, the score with it less that without it."""
+    line, options, points = state["lines"][seat], state["options"], 0
+    if state["status"][seat] != "active" or state["phase"] in ("bonus", "over"):
+        return 0.0
+    now = line_points(line, "active", options["brutal"], flips=False)
+    for card in source:
+        if card not in NUMBERS:
+            continue
+        after = ["unlucky7"] if card == "unlucky7" else [*line, card]
+        numbers = [other for other in after if other in NUMBERS]
+        flips = (len(numbers) if options["pair_counts_twice"] else len({VALUE[other] for other in numbers})) >= 7
+        points -= now
+        if not busts(line, card):
+            points += line_points(after, "active", options["brutal"], flips) + 15 * flips
+    return points / len(source)
+
+
 def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
     """What the observation of ``seat`` must say, in plain figures, from ``state()`` alone."""
     players, options = state["players"], state["options"]
@@ -99,11 +117,19 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "discard": [float(state["discard"].count(card)) for card in CARDS],
         "deck": [float(len(state["deck"]))],
         "round": [float(state["deal"])],
+        "next_card": [next_card(state, seat, source)],
         "line": [[float(card in state["lines"][s]) for card in LINE_CARDS] for s in seats],
         "line_score": [
             float(line_points(state["lines"][s], state["status"][s], options["brutal"], s == flipper)) for s in seats
         ],
         "total": [float(np.clip(state["totals"][s], -2 * options["target"], 2 * options["target"])) for s in seats],
+        "standing": [
+            float(np.clip(
+                state["totals"][s] + line_points(state["lines"][s], state["status"][s], options["brutal"], s == flipper),
+                -2 * options["target"], 2 * options["target"],
+            ))
+            for s in seats
+        ],
         "p_bust": [
             0.0 if state["status"][s] == "busted"
             else float(Fraction(sum(busts(state["lines"][s], card) for card in source), len(source)))
