@@ -116,6 +116,9 @@ class Plan:
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
 
+        if settings.value == "match" and game.match_value is None:
+            raise ValueError(f"setting value = 'match': {game.name} cannot tell what a match is worth after a deal")
+
         def find(argument: str, text: str) -> Player:
             spec = text if source is None else source.check([text], game, argument, text)[0]
             return resolve(spec, game, options)

@@ -126,6 +126,7 @@ PIECES = {
 OPTIONAL_PIECES = {
     "features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"},
     "beliefs": {"likelihood": "likelihood"},
+    "race": {"match_value": "match_value"},
 }
 
 
@@ -147,6 +148,9 @@ class Game:
 
     A game may say how far hands agree with what is known of everybody's choices. ``likelihood(state, seat)`` is a number above
     0, in proportion to how likely the choices of all seats but ``seat`` are, given the hands in ``state``.
+
+    A game may say what a match is worth between two deals. ``match_value(state, seat)`` is what the match is expected to pay
+    ``seat`` with ``reward="win"``, just after a deal has begun. It may use only what was known when the last one ended.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -186,6 +190,7 @@ class Game:
     action_feature_specs: tuple[FieldSpec, ...] = ()
     action_features: Rule | None = None
     likelihood: Rule | None = None
+    match_value: Rule | None = None
 
     @classmethod
     def from_package(
