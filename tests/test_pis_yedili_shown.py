@@ -90,7 +90,7 @@ def test_what_was_shown_before_is_kept_while_nothing_was_drawn() -> None:
 
 
 def test_after_one_draw_old_and_new_together_exclude_more() -> None:
-    """Without the pile: 26 cards together, of 8 in the hand but one, against 16 hearts, threes and jacks, of all 8."""
+    """Without the pile: 28 cards together, of 9 in the hand but one, against 17 hearts, threes and jacks, of all 9."""
     table = play("3c 3h 4h 5h 6h 9h Kh", "2d 4d 5d 6d 9d Kd Qd", "8s 9s Ts Qs", "3c, draw, pass, 3h, draw, pass")
     assert shown(table, 1) == ("", 0, "3 J c h", 1)
 
