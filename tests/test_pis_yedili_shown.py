@@ -153,7 +153,13 @@ def plain_likelihood(state: dict[str, Any], seat: int) -> float:
         one, hand = state["shown"][other], state["hands"][other]
         proved = [card for card in hand if in_groups(card, one["proved"])]
         suggested = [card for card in hand if in_groups(card, one["suggested"]) and card not in proved]
-        for cards, drawn, floor in ((proved, one["proved_drawn"], 0.05), (suggested, one["suggested_drawn"], 0.1)):
+        kept = [card for card in suggested if card[0] in "J7"]
+        plain, drawn_since = [card for card in suggested if card not in kept], one["suggested_drawn"]
+        for cards, drawn, floor in (
+            (proved, one["proved_drawn"], 0.05),
+            (plain, drawn_since, 0.05),
+            (kept, drawn_since, 0.6),
+        ):
             for i in range(len(cards)):
                 share = min(1.0, max(0, drawn - i) / (len(hand) - i))
                 product *= 1.0 if other == seat else 1 - (1 - floor) * (1 - share)

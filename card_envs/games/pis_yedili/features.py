@@ -126,7 +126,7 @@ def write_decision(s, seat, hand, unseen, fewest, late, f):
     weights = weigh(s, find_seat(s, seat, 1), unseen)
     f[FIRST.next_jack_weighted] = weighted_chance(unseen & JACKS, weights, ahead)
     f[FIRST.next_seven_weighted] = weighted_chance(unseen & ALL_SEVENS, weights, ahead)
-    f[FIRST.next_weight] = weights[4] / max(1, popcount(unseen))
+    f[FIRST.next_weight] = weights[6] / max(1, popcount(unseen))
 
 
 @register_jitable
@@ -196,7 +196,7 @@ def write_reply(s, seat, unseen, action, fit, f):
     f[FIRST.reply_ranks_weighted + 1] = weighted_chance(answers & ALL_SEVENS, weights, size)
     f[FIRST.reply_ranks_weighted + 2] = weighted_chance(answers & ALL_ACES, weights, size)
     f[FIRST.reply_ranks_weighted + 3] = weighted_chance(answers & ALL_EIGHTS, weights, size)
-    f[FIRST.reply_weight] = weights[4] / max(1, popcount(unseen))
+    f[FIRST.reply_weight] = weights[6] / max(1, popcount(unseen))
     return answers, weights
 
 
