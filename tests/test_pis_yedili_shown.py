@@ -90,7 +90,7 @@ def test_what_was_shown_before_is_kept_while_nothing_was_drawn() -> None:
 
 
 def test_after_one_draw_old_and_new_together_exclude_more() -> None:
-    """Without the pile: 26 cards together, of 8 in the hand but one, against 16 hearts, threes and jacks, of all 8."""
+    """Without the pile: 28 cards together, of 9 in the hand but one, against 17 hearts, threes and jacks, of all 9."""
     table = play("3c 3h 4h 5h 6h 9h Kh", "2d 4d 5d 6d 9d Kd Qd", "8s 9s Ts Qs", "3c, draw, pass, 3h, draw, pass")
     assert shown(table, 1) == ("", 0, "3 J c h", 1)
 
@@ -153,7 +153,13 @@ def plain_likelihood(state: dict[str, Any], seat: int) -> float:
         one, hand = state["shown"][other], state["hands"][other]
         proved = [card for card in hand if in_groups(card, one["proved"])]
         suggested = [card for card in hand if in_groups(card, one["suggested"]) and card not in proved]
-        for cards, drawn, floor in ((proved, one["proved_drawn"], 0.05), (suggested, one["suggested_drawn"], 0.1)):
+        kept = [card for card in suggested if card[0] in "J7"]
+        plain, drawn_since = [card for card in suggested if card not in kept], one["suggested_drawn"]
+        for cards, drawn, floor in (
+            (proved, one["proved_drawn"], 0.05),
+            (plain, drawn_since, 0.05),
+            (kept, drawn_since, 0.6),
+        ):
             for i in range(len(cards)):
                 share = min(1.0, max(0, drawn - i) / (len(hand) - i))
                 product *= 1.0 if other == seat else 1 - (1 - floor) * (1 - share)

@@ -72,7 +72,8 @@ class Weights:
             if in_groups(card, shown["proved"]):
                 self.of[card] = min(1.0, shown["proved_drawn"] / size)
             if in_groups(card, shown["suggested"]):
-                doubtful = 1 - 0.9 * (1 - min(1.0, shown["suggested_drawn"] / size))
+                doubt = 0.6 if rank_of(card) in "J7" else 0.05
+                doubtful = 1 - (1 - doubt) * (1 - min(1.0, shown["suggested_drawn"] / size))
                 self.of[card] = min(self.of[card], doubtful)
 
     def mean(self) -> float:

@@ -4,7 +4,7 @@ import numpy as np
 
 from card_envs.engine.bits import popcount
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.pis_yedili.shown import DOUBT, find_lacks
+from card_envs.games.pis_yedili.shown import DOUBT, DOUBT_KEPT, KEPT, find_lacks
 from card_envs.games.pis_yedili.state import PROVED, SUGGESTED
 
 FLOOR = 0.05  # of the factor of a card, since a redeal and the player who uses it may know less than the rules
@@ -28,8 +28,9 @@ def allow(cards, drawn, size, floor):
 def likelihood(s, seat):
     """How likely everybody's choices but those of ``seat`` would have shown what they did, if the hands are those of ``s``.
 
-    It is the product over the other seats of two factors of `allow`: for the cards of their hand that lie in the set *proved*,
-    with ``FLOOR``, and for those that lie in *suggested* alone, with ``DOUBT``. Hands that agree with all that is shown have 1.
+    It is the product over the other seats of three factors of `allow`: with ``FLOOR`` for the cards of their hand in the set
+    *proved*, and for those in *suggested* alone with ``DOUBT_KEPT`` for jacks and sevens, with ``DOUBT`` for the others. Hands
+    that agree with all that is shown have 1.
     """
     product = 1.0
     for other in range(s.players):
@@ -37,7 +38,9 @@ def likelihood(s, seat):
             hand = np.uint64(s.hands[other])
             size = popcount(hand)
             proved = find_lacks(s, PROVED, other)
-            suggested = find_lacks(s, SUGGESTED, other) & ~proved
+            suggested = hand & find_lacks(s, SUGGESTED, other) & ~proved
+            drawn = s.drawn_since[SUGGESTED, other]
             product *= allow(popcount(hand & proved), s.drawn_since[PROVED, other], size, FLOOR)
-            product *= allow(popcount(hand & suggested), s.drawn_since[SUGGESTED, other], size, DOUBT)
+            product *= allow(popcount(suggested & ~KEPT), drawn, size, DOUBT)
+            product *= allow(popcount(suggested & KEPT), drawn, size, DOUBT_KEPT)
     return product

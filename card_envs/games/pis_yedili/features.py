@@ -96,7 +96,7 @@ FIRST, _ = locate_fields(ACTION_FIELDS)
 
 
 @register_jitable
-def write_decision(s, seat, hand, unseen, fewest, late, f):
+def write_decision(s, seat, hand, unseen, fewest, late, weights, f):
     """The fields before ``kind``."""
     size = popcount(hand)
     ahead = count_held(s, seat, 1)
@@ -123,10 +123,9 @@ def write_decision(s, seat, hand, unseen, fewest, late, f):
     f[FIRST.unseen_sevens] = popcount(unseen & ALL_SEVENS) / 4.0
     f[FIRST.next_jack] = chance_of_any(JACKS, unseen, ahead)
     f[FIRST.next_seven] = chance_of_any(ALL_SEVENS, unseen, ahead)
-    weights = weigh(s, find_seat(s, seat, 1), unseen)
     f[FIRST.next_jack_weighted] = weighted_chance(unseen & JACKS, weights, ahead)
     f[FIRST.next_seven_weighted] = weighted_chance(unseen & ALL_SEVENS, weights, ahead)
-    f[FIRST.next_weight] = weights[4] / max(1, popcount(unseen))
+    f[FIRST.next_weight] = weights[6] / max(1, popcount(unseen))
 
 
 @register_jitable
@@ -164,7 +163,7 @@ def write_kind(s, seat, rest, drawn, action, f):
 
 
 @register_jitable
-def write_reply(s, seat, unseen, action, fit, f):
+def write_reply(s, seat, unseen, next_weights, action, fit, f):
     """The fields from ``reply_size`` to ``reply_weight``.
 
     Returns:
@@ -189,14 +188,14 @@ def write_reply(s, seat, unseen, action, fit, f):
     f[FIRST.reply_ranks + 1] = chance_of_any(answers & ALL_SEVENS, unseen, size)
     f[FIRST.reply_ranks + 2] = chance_of_any(answers & ALL_ACES, unseen, size)
     f[FIRST.reply_ranks + 3] = chance_of_any(answers & ALL_EIGHTS, unseen, size)
-    weights = weigh(s, find_seat(s, seat, distance), unseen)
+    weights = next_weights if distance == 1 else weigh(s, find_seat(s, seat, distance), unseen)
     f[FIRST.reply_weighted] = weighted_chance(answers, weights, size)
     f[FIRST.reply_one] = weighted_chance(answers, weights, 1)
     f[FIRST.reply_ranks_weighted] = weighted_chance(answers & JACKS, weights, size)
     f[FIRST.reply_ranks_weighted + 1] = weighted_chance(answers & ALL_SEVENS, weights, size)
     f[FIRST.reply_ranks_weighted + 2] = weighted_chance(answers & ALL_ACES, weights, size)
     f[FIRST.reply_ranks_weighted + 3] = weighted_chance(answers & ALL_EIGHTS, weights, size)
-    f[FIRST.reply_weight] = weights[4] / max(1, popcount(unseen))
+    f[FIRST.reply_weight] = weights[6] / max(1, popcount(unseen))
     return answers, weights
 
 
@@ -250,6 +249,7 @@ def action_features(s, seat, words, actions, features):
     fewest = count_fewest(s, seat)
     late = lateness(s)
     chosen = find_best(s, seat, BEST)
+    next_weights = weigh(s, find_seat(s, seat, 1), unseen)
     first = -1
     for n in range(len(actions)):
         action = np.int64(actions[n])
@@ -258,7 +258,7 @@ def action_features(s, seat, words, actions, features):
         f = features[n]
         if first < 0:
             first = n
-            write_decision(s, seat, hand, unseen, fewest, late, f)
+            write_decision(s, seat, hand, unseen, fewest, late, next_weights, f)
         else:
             copy_first(features, first, n, FIRST.kind)
         rest = hand & ~bit(action) if action < ACTION_DRAW else hand
@@ -267,7 +267,7 @@ def action_features(s, seat, words, actions, features):
             drawn = min(PENALTY * s.sevens, s.deck_size - s.drawn)  # P14, P17
         fit = fits_after(s, rest, action)
         write_kind(s, seat, rest, drawn, action, f)
-        answers, weights = write_reply(s, seat, unseen, action, fit, f)
+        answers, weights = write_reply(s, seat, unseen, next_weights, action, fit, f)
         write_rest(rest, drawn, action, fit, answers, weights, f)
         value = appraise(s, seat, hand, unseen, float(fewest), late, action, BEST)
         f[FIRST.appraisal] = min(max(value / 20.0, -LIMIT), LIMIT)

@@ -12,11 +12,13 @@ import numpy as np
 
 from card_envs.engine.bits import popcount
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.deck import DECK_SIZE, EMPTY, IN_SUIT, JACK, RANK, SUIT, bit, of_suit
+from card_envs.games.deck import DECK_SIZE, EMPTY, IN_SUIT, JACK, RANK, SEVEN, SUIT, bit, of_suit
 from card_envs.games.pis_yedili.state import PROVED, SUGGESTED
 
-DOUBT = 0.1  # the weight of a card that a player would have had to leave unplayed
+# the weight of a card that a player would have had to leave unplayed, and of a jack or seven, which players keep for later
+DOUBT, DOUBT_KEPT = 0.05, 0.6
 LEAST = 1e-9
+KEPT = RANK << np.uint64(JACK) | RANK << np.uint64(SEVEN)
 NOT_JACKS = ~(RANK << np.uint64(JACK))
 _RANKS = np.uint64((1 << IN_SUIT) - 1)
 _13, _26, _39 = np.uint64(IN_SUIT), np.uint64(2 * IN_SUIT), np.uint64(3 * IN_SUIT)
@@ -99,34 +101,43 @@ def weigh(s, seat, unseen):
     """How likely a seat holds each of the ``unseen`` cards, compared with one that is in neither of its sets.
 
     A card that the seat cannot have held when the set was noted is among those drawn since or not there, so its weight is their
-    share of the hand. A suggested card counts at least ``DOUBT``, and a card in both sets the lower of both weights.
+    share of the hand. A suggested card counts at least ``DOUBT``, a jack or seven ``DOUBT_KEPT``, which agrees with the play of
+    `best` at two and four players. A card in both sets has the lower of both weights.
 
     Returns:
-        Two sets without a card in common, each with what a card of it weighs less than 1, and the weight of all unseen cards.
+        Three sets without a card in common, each with what a card of it weighs less than 1, and the weight of all unseen cards.
     """
     size = float(max(1, popcount(np.uint64(s.hands[seat]))))
     proved = join_groups(s.lacks[PROVED, seat])
     suggested = join_groups(s.lacks[SUGGESTED, seat])
+    plain, kept = suggested & ~KEPT, suggested & KEPT
     less = 1.0 - min(1.0, s.drawn_since[PROVED, seat] / size)
-    doubtful = (1.0 - DOUBT) * (1.0 - min(1.0, s.drawn_since[SUGGESTED, seat] / size))
-    if less >= doubtful:
-        suggested &= ~proved
-    else:
-        proved &= ~suggested
-    total = sum_weights(unseen, (proved, less, suggested, doubtful, 0.0))
-    return proved, less, suggested, doubtful, total
+    old = 1.0 - min(1.0, s.drawn_since[SUGGESTED, seat] / size)
+    less_plain, less_kept = (1.0 - DOUBT) * old, (1.0 - DOUBT_KEPT) * old
+    lower = (plain if less < less_plain else EMPTY) | (kept if less < less_kept else EMPTY)
+    proved &= ~lower
+    plain &= ~proved
+    kept &= ~proved
+    total = sum_weights(unseen, (proved, less, plain, less_plain, kept, less_kept, 0.0))
+    return proved, less, plain, less_plain, kept, less_kept, total
 
 
 @register_jitable
 def sum_weights(cards, weights):
     """The weights of some unseen cards, by what `weigh` returns."""
-    return popcount(cards) - weights[1] * popcount(cards & weights[0]) - weights[3] * popcount(cards & weights[2])
+    first, less_first, second, less_second, third, less_third, _ = weights
+    return (
+        popcount(cards)
+        - less_first * popcount(cards & first)
+        - less_second * popcount(cards & second)
+        - less_third * popcount(cards & third)
+    )
 
 
 @register_jitable
 def weighted_chance(cards, weights, size):
     """About how likely a hand of ``size`` unseen cards holds one of ``cards``, which are unseen, by what `weigh` returns."""
-    miss = 1.0 - sum_weights(cards, weights) / max(LEAST, weights[4])
+    miss = 1.0 - sum_weights(cards, weights) / max(LEAST, weights[6])
     none = 1.0
     for _ in range(size):  # not a power: that would be rounded differently when compiled
         none *= miss
