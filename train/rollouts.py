@@ -27,6 +27,7 @@ import typer
 from rich.console import Console
 
 from card_envs.console import allow_any_output
+from card_envs.engine.checks import check_value
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import Player, resolve, split_specs
@@ -116,8 +117,7 @@ class Plan:
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
 
-        if settings.value == "match" and game.match_value is None:
-            raise ValueError(f"setting value = 'match': {game.name} cannot tell what a match is worth after a deal")
+        check_value(settings.value, game)
 
         def check(argument: str, text: str) -> list[str]:
             """Return the specs of an argument as they are to be resolved."""
