@@ -78,7 +78,7 @@ class Plan:
         start: The player as which the network starts.
         teacher: The built-in player on which the network is residual.
         opponents: Who may sit opposite; ``None`` is the network itself.
-        rollout: Who plays on from labelled actions.
+        rollout: Who plays on from labelled actions in all seats; ``None`` if everybody does so as they really play.
         rounds: How many rounds there are.
         against: The players against whom the network is measured.
     """
@@ -90,7 +90,7 @@ class Plan:
     start: BuiltIn | Network
     teacher: BuiltIn
     opponents: list[Player | None]
-    rollout: BuiltIn | Network
+    rollout: BuiltIn | Network | None
     rounds: int
     against: list[str]
     judges: list[str]  # those of them against whom it is measured while it learns
