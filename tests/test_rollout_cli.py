@@ -8,7 +8,7 @@ import pickle
 import shlex
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -317,7 +317,8 @@ def test_a_state_that_is_code_is_not_run(trained: Path, tmp_path: Path) -> None:
 
 def test_help_explains_every_argument() -> None:
     text = " ".join(invoke("--help").output.split())
-    for name in RolloutRun.__dataclass_fields__:
+    for field in fields(RolloutRun):
+        name = field.name
         flag = {"options": "option", "settings": "set", "game": ""}.get(name, name.replace("_", "-"))
         assert f"--{flag}" in text, name
     for flag in ("--out", "--resume"):

@@ -322,18 +322,20 @@ def start_run(run: RolloutRun, out: Path | None, *, resume: bool = False, given:
     """Train and report. Bad input ends the program with one line and exit code 2."""
     console = Console()
     try:
-        plan = Plan.from_run(run)
         state = None
         out = out or Path("runs") / run.game
+        if resume:
+            run = find_run(run, out, given or [])
+            plan = Plan.from_run(run, Source(out / ARGUMENTS, given or []))
+        else:
+            plan = Plan.from_run(run)
         require(EXTRA)
         if run.ray is not None:
             require(["ray"], "ray")
-        if resume:
+        if resume and (out / STATE).exists():
             from train.scorer import load_state
 
-            run = find_run(run, out, given or [])
-            state = load_state(out / STATE) if (out / STATE).exists() else None
-            plan = Plan.from_run(run, Source(out / ARGUMENTS, given or []))
+            state = load_state(out / STATE)
         write_run(run, out, resume=resume)
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)
