@@ -29,7 +29,11 @@ SHAPES = [((), "relu"), ((24,), "tanh"), ((70, 9), "relu"), ((6, 33), "tanh")]  
 ENOUGH = 10_000  # decisions
 CLOSE = 1e-5
 
+# Loops over rules and a network take long to compile, and they are the same for all games.
+IN_LOOPS = [("flip7", MAP), ("pis_yedili", MAP), ("pis_yedili", SCORER)]
+
 every_form = pytest.mark.parametrize(("name", "form"), FORMS)
+in_loops = pytest.mark.parametrize(("name", "form"), IN_LOOPS)
 
 
 def teach(game: Game) -> tuple[str, np.ndarray]:
@@ -213,7 +217,7 @@ def test_interpreted_loops_are_the_same(form: str, seed: int) -> None:
         np.testing.assert_array_equal(one, two, f"seed {seed}")
 
 
-@every_form
+@in_loops
 @pytest.mark.parametrize("until", ["deal", "match"])
 def test_loops_do_what_a_network_does_step_by_step(name: str, form: str, until: str, seed: int) -> None:
     options = quick(name, {"players": 2})
@@ -242,7 +246,7 @@ def test_loops_do_what_a_network_does_step_by_step(name: str, form: str, until: 
             np.testing.assert_allclose(paid[row], expected, atol=1e-12, err_msg=f"row {row}, seed {seed}")
 
 
-@every_form
+@in_loops
 def test_forks_do_not_depend_on_threads(name: str, form: str, seed: int) -> None:
     network = make_network(name, form, seed, players=2)
     values = []
