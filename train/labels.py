@@ -144,12 +144,13 @@ def _label(
     task: ShardTask, matches: Matches, waiting: NDArray[np.int64], scored: ScoredActions, label: NDArray[np.bool_]
 ) -> Labels:
     """Label some of the decisions that are waiting."""
-    inside = np.arange(int(scored.counts.max())) < scored.counts[:, None]
+    width = int(scored.counts.max())
+    inside = np.arange(width) < scored.counts[:, None]
     actions = np.full(inside.shape, -1)
     actions[inside] = scored.actions
     places = np.zeros(inside.shape, np.int64)
     places[inside] = np.arange(len(scored.actions))
-    if 0 < task.candidates < actions.shape[1]:
+    if 0 < task.candidates < width:
         scores = np.full(inside.shape, -np.inf, np.float32)
         scores[inside] = scored.scores
         order: NDArray[np.int64] = np.argsort(-scores, axis=1, kind="stable")
@@ -157,7 +158,9 @@ def _label(
         actions, places = np.take_along_axis(actions, first, 1), np.take_along_axis(places, first, 1)
     actions, places, rows = actions[label], places[label], waiting[label]
     policy, parameters = task.rollout.bind(task.game, task.options)
-    values = matches.fork_values(rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False)
+    values = matches.fork_values(
+        rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False, value_match=task.value == "match"
+    )
     values -= np.nanmean(values, axis=1, keepdims=True)
     tried = actions >= 0
     return Labels(tried.sum(axis=1), scored.inputs[places[tried]], values[tried].astype(np.float32))

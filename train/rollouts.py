@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -26,6 +27,7 @@ import typer
 from rich.console import Console
 
 from card_envs.console import allow_any_output
+from card_envs.engine.checks import check_value
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import Player, resolve, split_specs
@@ -114,6 +116,8 @@ class Plan:
                 raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
+
+        check_value(settings.value, game)
 
         def check(argument: str, text: str) -> list[str]:
             """Return the specs of an argument as they are to be resolved."""
@@ -321,43 +325,67 @@ def main(
 def start_run(run: RolloutRun, out: Path | None, *, resume: bool = False, given: list[str] | None = None) -> None:
     """Train and report. Bad input ends the program with one line and exit code 2."""
     console = Console()
+    folder = out or Path("runs") / run.game
+    run_plan(
+        lambda: run,
+        folder,
+        lambda plan, agent: report(plan, agent, folder, console),
+        console,
+        given=given if resume else None,
+    )
+
+
+def run_plan(
+    make_run: Callable[[], RolloutRun],
+    out: Path,
+    finish: Callable[[Plan, Network], None],
+    console: Console,
+    *,
+    given: list[str] | None = None,
+) -> None:
+    """Carry out a run, in a new directory or on from its last state. Bad input ends the program with one line, exit code 2.
+
+    Args:
+        make_run: Makes the arguments of the run. It may raise ``ValueError``.
+        out: The directory of the run.
+        finish: Takes the plan and the trained player at the end.
+        console: Where progress is shown.
+        given: To go on with a run, the names of the arguments that were typed.
+    """
     try:
+        run = make_run()
         state = None
-        out = out or Path("runs") / run.game
-        if resume:
-            run = find_run(run, out, given or [])
-            plan = Plan.from_run(run, Source(out / ARGUMENTS, given or []))
-        else:
+        if given is None:
             plan = Plan.from_run(run)
+        else:
+            run = find_run(run, out, given)
+            plan = Plan.from_run(run, Source(out / ARGUMENTS, given))
         require(EXTRA)
         if run.ray is not None:
             require(["ray"], "ray")
-        if resume and (out / STATE).exists():
+        if given is not None and (out / STATE).exists():
             from train.scorer import load_state
 
             state = load_state(out / STATE)
-        write_run(run, out, resume=resume)
-    except ValueError as error:
-        typer.echo(f"error: {error}", err=True)
-        raise typer.Exit(2) from None
-    done = "" if state is None else f", {state['rounds'] * plan.settings.round_deals:,} of them done"
-    console.print(
-        f"{plan.game.title}, {plan.options['players']} players, starting as {plan.start.name}: {plan.deals:,} deals{done};"
-        f" into {out}",
-        highlight=False, soft_wrap=True,
-    )  # fmt: skip
-    try:
+        write_run(run, out, resume=given is not None)
+        done = "" if state is None else f", {state['rounds'] * plan.settings.round_deals:,} of them done"
+        console.print(
+            f"{plan.game.title}, {plan.options['players']} players, starting as {plan.start.name}: {plan.deals:,} deals{done};"
+            f" into {out}",
+            highlight=False, soft_wrap=True,
+        )  # fmt: skip
         agent = train(plan, out, state=state, console=console)
     except KeyboardInterrupt:
-        typer.echo(f"interrupted: go on with python -m {run.module} {run.game} --out {out} --resume", err=True)
+        again = f": go on with python -m train.rollouts {run.game} --out {out} --resume" if (out / STATE).exists() else ""
+        typer.echo(f"interrupted{again}", err=True)
         raise typer.Exit(130) from None
     except BadState as error:
         typer.echo(f"error: {out / STATE}: {error}", err=True)
         raise typer.Exit(2) from None
-    except ValueError as error:  # no cluster answers
+    except ValueError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
-    report(plan, agent, out, console)
+    finish(plan, agent)
 
 
 if __name__ == "__main__":

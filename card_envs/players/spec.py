@@ -15,6 +15,7 @@ from card_envs.engine.parameters import LARGEST_PARAMETER
 from card_envs.players.checkpoint import load_player
 from card_envs.players.network import Network
 from card_envs.players.player import BuiltIn, Function, Player
+from card_envs.players.shipped import AGENT, MEANING, find_agent, list_agents
 
 LONGEST_ARGUMENTS = 1000  # characters between the parentheses of a spec
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
@@ -44,7 +45,8 @@ def register_player(game: str, name: str, target: str, meaning: str = "") -> Non
 
 def registered_players(game: str) -> dict[str, str]:
     """Return the names that :func:`register_player` gave to players of a game, and what these do."""
-    return {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
+    names = {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
+    return names | ({AGENT: MEANING} if any(agent.game == game for agent in list_agents()) else {})
 
 
 def split_specs(text: str) -> list[str]:
@@ -98,6 +100,8 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         player = _make_player(spec, getattr(spec, "__name__", repr(spec)), problem)
     elif spec.endswith(".safetensors"):
         player = load_player(spec)
+    elif spec == AGENT:
+        player = load_player(find_agent(game, game.resolve(options or {})))
     else:
         name, arguments, keywords = _parse(spec)
         top = name.partition(":")[0].partition(".")[0]
