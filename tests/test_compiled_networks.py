@@ -29,7 +29,11 @@ SHAPES = [((), "relu"), ((24,), "tanh"), ((70, 9), "relu"), ((6, 33), "tanh")]  
 ENOUGH = 10_000  # decisions
 CLOSE = 1e-5
 
+# Loops over rules and a network take long to compile, and they are the same for all games.
+IN_LOOPS = [("flip7", MAP), ("pis_yedili", MAP), ("pis_yedili", SCORER)]
+
 every_form = pytest.mark.parametrize(("name", "form"), FORMS)
+in_loops = pytest.mark.parametrize(("name", "form"), IN_LOOPS)
 
 
 def teach(game: Game) -> tuple[str, np.ndarray]:
@@ -186,32 +190,34 @@ def test_a_network_without_weights_is_its_teacher(name: str, form: str, which: s
 
 @every_form
 def test_interpreted_networks_are_the_same(name: str, form: str, seed: int) -> None:
-    """In every loop in which a policy chooses, shortly before a deal ends: the interpreted rules are slow."""
-    options = quick(name, {"players": 2})
-    made = make_network(name, form, seed, ((5, 4), "relu"), **options)
-    skip = made.skip.copy()
-    skip[-1] = 20.0  # the teacher's actions, so that deals end soon
-    network = Network(made.layers, made.metadata, skip=skip)
-    batch, played = card_envs.batch(name, 1, seed=seed, **options), []
-    while batch.matches.states["finished"][0] == 0 and not batch.terminated[0]:
-        played.append(play_teacher(batch))
-        batch.step(played[-1])
+    network = make_network(name, form, seed, ((5, 4), "relu"), players=2)
+    one, two = (
+        advance(card_envs.batch(name, 2, seed=seed, interpreted=interpreted, players=2), 4) for interpreted in (False, True)
+    )
+    np.testing.assert_array_equal(ask(one, network), ask(two, network))
+    for mine, its in zip(score(one, network), score(two, network), strict=True):
+        np.testing.assert_array_equal(mine, its, f"seed {seed}")
+
+
+@pytest.mark.parametrize("form", [SCORER, MAP])
+def test_interpreted_loops_are_the_same(form: str, seed: int) -> None:
+    """Those in which a policy chooses, in one game: they are the same in all, and interpreted rules are slow."""
+    options = quick("pis_yedili", {"players": 2})
+    network = make_network("pis_yedili", form, seed, ((5, 4), "relu"), **options)
     results = []
     for interpreted in (False, True):
-        batch = card_envs.batch(name, 1, seed=seed, interpreted=interpreted, **options)
-        for actions in played[:-3]:
-            batch.step(actions)
+        batch = advance(card_envs.batch("pis_yedili", 2, seed=seed, interpreted=interpreted, **options), 6)
         policy, parameters = network.bind(batch.game, batch.options)
-        first = play_teacher(batch)
-        values = batch.fork_values(first[:, None], policy, parameters, decks=0, until="deal")
-        results.append([ask(batch, network), score(batch, network).scores, values])
-        results[-1] += [batch.clone().rollout(first, policy, parameters, until="deal")]
-        results[-1] += [np.array(batch.playout(2, policy, parameters)[0]), batch.observation.copy()]
+        candidates = batch.legal_actions()[:, :2]
+        values = batch.fork_values(candidates, policy, parameters, decks=1, until="deal")
+        paid = batch.clone().rollout(candidates[:, 0], policy, parameters, until="deal")
+        ended, wins = batch.playout(3, policy, parameters)
+        results.append([values, paid, np.array(ended), wins, batch.observation.copy()])
     for one, two in zip(*results, strict=True):
         np.testing.assert_array_equal(one, two, f"seed {seed}")
 
 
-@every_form
+@in_loops
 @pytest.mark.parametrize("until", ["deal", "match"])
 def test_loops_do_what_a_network_does_step_by_step(name: str, form: str, until: str, seed: int) -> None:
     options = quick(name, {"players": 2})
@@ -240,7 +246,7 @@ def test_loops_do_what_a_network_does_step_by_step(name: str, form: str, until: 
             np.testing.assert_allclose(paid[row], expected, atol=1e-12, err_msg=f"row {row}, seed {seed}")
 
 
-@every_form
+@in_loops
 def test_forks_do_not_depend_on_threads(name: str, form: str, seed: int) -> None:
     network = make_network(name, form, seed, players=2)
     values = []
@@ -357,8 +363,7 @@ def test_other_parameters_are_refused(name: str, form: str, seed: int) -> None:
             lambda p: Decisions(batch.matches, batch.matches.rows).choose(policy, p),
         ):
             with pytest.raises(ValueError, match=policy.name):
-                call(wrong)
-                pytest.fail(what)
+                print(what, call(wrong))
     assert batch.matches.states.tobytes() == before
     batch.choose(policy, parameters, actions)
 
@@ -373,7 +378,7 @@ def test_networks_of_other_tables_are_refused(name: str, seed: int) -> None:
         batch.choose(policy, parameters, np.zeros(4, np.int64))
     with pytest.raises(ValueError, match="trained for option players 2, but the table's is 4"):
         ask(batch, network)
-    with pytest.raises(ValueError, match="takes .* parameters"):
+    with pytest.raises(ValueError, match=r"^random"):
         batch.choose("random", parameters, np.zeros(4, np.int64))  # type: ignore[arg-type]
 
 

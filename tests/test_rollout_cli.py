@@ -8,7 +8,7 @@ import pickle
 import shlex
 import shutil
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -89,14 +89,18 @@ def test_a_finished_run_is_only_reported_again(trained: Path) -> None:
     assert json.loads((trained / "run.json").read_text())["threads"] == 2, "it is remembered"
 
 
-def test_an_interrupt_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_says_how_to_go_on(trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is a state to go on from."""
+
     def interrupt(*arguments: Any, **keywords: Any) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(rollouts, "train", interrupt)
-    result = invoke(*write_arguments(SMALL), "--out", str(tmp_path / "run"))
+    result = invoke(*write_arguments(SMALL), "--out", str(tmp_path / "new"))
+    assert (result.exit_code, result.stderr) == (130, "interrupted\n")
+    result = resume(trained)
     assert result.exit_code == 130
-    assert result.stderr == f"interrupted: go on with python -m train.rollouts pis_yedili --out {tmp_path / 'run'} --resume\n"
+    assert result.stderr == f"interrupted: go on with python -m train.rollouts pis_yedili --out {trained} --resume\n"
 
 
 # ---- wrong arguments
@@ -317,7 +321,8 @@ def test_a_state_that_is_code_is_not_run(trained: Path, tmp_path: Path) -> None:
 
 def test_help_explains_every_argument() -> None:
     text = " ".join(invoke("--help").output.split())
-    for name in RolloutRun.__dataclass_fields__:
+    for field in fields(RolloutRun):
+        name = field.name
         flag = {"options": "option", "settings": "set", "game": ""}.get(name, name.replace("_", "-"))
         assert f"--{flag}" in text, name
     for flag in ("--out", "--resume"):

@@ -1,7 +1,8 @@
-"""Labels by rollouts: what they are worth, who explores, that they are a function of the task; and what is learned from them."""
+"""Labels by rollouts: what they are worth, who explores, that the task alone makes them; and what is learned from them."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -95,7 +96,8 @@ def test_as_many_are_labelled_as_was_asked_for(seen: list[tuple[Matches, np.ndar
 def plays(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, np.ndarray]]:
     """What is played: whether the learner is to move, the action, and what ``best``, the student and its teacher would do."""
     noted: list[dict[str, np.ndarray]] = []
-    asked = {"best": ("best", np.zeros(0)), "teacher": ("random", np.zeros(0)), "student": make_student().bind(GAME, OPTIONS)}
+    players = {"best": resolve("best", GAME, OPTIONS), "teacher": resolve("random", GAME, OPTIONS), "student": make_student()}
+    asked = {name: player.bind(GAME, OPTIONS) for name, player in players.items()}
 
     class Watched(Matches):
         def run(self, rows: Any) -> None:
@@ -205,9 +207,9 @@ def test_torch_numpy_and_compiled_code_agree(seed: int) -> None:
         scorer = Scorer(GAME.action_feature_size + 1, hidden)
         with torch.no_grad():
             for parameter in scorer.parameters():
-                parameter.normal_(0, 0.2)
+                parameter.normal_(0, 0.1)
         network = make_network(scorer, GAME, OPTIONS, resolve("random", GAME, OPTIONS))
-        batch = Batch(GAME, 640, seed=seed, players=2)
+        batch = Batch(GAME, 640, seed=seed, **OPTIONS)
         for _ in range(4):
             scored = batch.matches.score_actions(batch.matches.rows, *network.bind(GAME, batch.options))
             with torch.no_grad():
@@ -246,7 +248,7 @@ def test_the_learning_rate_is_constant_and_then_falls_to_a_fiftieth() -> None:
     assert shares[400] == pytest.approx(0.84)
     assert shares[700] == pytest.approx(0.42)
     assert shares[990:] == [0.02] * 11
-    assert all(a >= b for a, b in zip(shares, shares[1:]))
+    assert all(a >= b for a, b in pairwise(shares))
     learner = make_learner(GAME, OPTIONS, [5], **LEARNING)
     learner.learn(make_labels_by_hand(0, 9, GAME.action_feature_size + 1), 0, 1.0, 0.25)
     assert learner.optimizer.param_groups[0]["lr"] == pytest.approx(0.0025)

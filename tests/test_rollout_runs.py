@@ -59,6 +59,14 @@ def kill_after(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     monkeypatch.setattr(Keeper, "after_round", note)
 
 
+def train_until_killed(run: RolloutRun, out: Path, rounds: int) -> None:
+    """Begin with a run that ends after so many rounds."""
+    with pytest.MonkeyPatch.context() as patch:
+        kill_after(patch, rounds)
+        with pytest.raises(KilledError):
+            train(Plan.from_run(run), out, console=QUIET)
+
+
 def test_a_run_leaves_a_player_and_a_state(whole: Path) -> None:
     assert load_state(whole / STATE)["rounds"] == ROUNDS
     player = load_player(whole / AGENT)
@@ -71,32 +79,24 @@ def test_a_run_leaves_a_player_and_a_state(whole: Path) -> None:
 
 
 @pytest.mark.parametrize("rounds", [1, 3])
-def test_a_run_that_was_stopped_goes_on_to_the_bit(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rounds: int
-) -> None:
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_after(patch, rounds)
-        train(Plan.from_run(RUN), tmp_path, console=QUIET)
+def test_a_run_that_was_stopped_goes_on_to_the_bit(whole: Path, tmp_path: Path, rounds: int) -> None:
+    train_until_killed(RUN, tmp_path, rounds)
     assert load_state(tmp_path / STATE)["rounds"] == rounds
     run_again(tmp_path, Plan.from_run(RUN), QUIET)
     assert_same_run(tmp_path, whole)
 
 
-def test_threads_do_not_matter(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_do_not_matter(whole: Path, tmp_path: Path) -> None:
     """Not even in the middle of a run."""
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_after(patch, 2)
-        train(Plan.from_run(replace(RUN, threads=3)), tmp_path, console=QUIET)
+    train_until_killed(replace(RUN, threads=3), tmp_path, 2)
     run_again(tmp_path, Plan.from_run(replace(RUN, threads=2)), QUIET)
     assert_same_run(tmp_path, whole, command=False)
 
 
-def test_a_state_is_written_where_the_run_is_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_is_written_where_the_run_is_measured(tmp_path: Path) -> None:
     """Rounds in between are lost by a kill, and made again."""
     run = replace(RUN, evaluate_every=2 * ROUND)
-    with monkeypatch.context() as patch, pytest.raises(KilledError):
-        kill_after(patch, 3)
-        train(Plan.from_run(run), tmp_path, console=QUIET)
+    train_until_killed(run, tmp_path, 3)
     assert load_state(tmp_path / STATE)["rounds"] == 2
 
 
@@ -135,9 +135,10 @@ def test_a_second_iteration_starts_as_the_first_ended(whole: Path, tmp_path: Pat
             seen.append(earlier)
             raise KilledError
 
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(progress, "Keeper", Stop)
-        train(plan, tmp_path, console=QUIET)
+        with pytest.raises(KilledError):
+            train(plan, tmp_path, console=QUIET)
     loaded = load_player(agent)
     for layer, (weight, bias) in zip(seen[0].layers, loaded.layers, strict=True):
         np.testing.assert_array_equal(layer.weight.detach().numpy(), weight)
@@ -157,7 +158,7 @@ def test_a_start_with_another_activation_is_refused(tmp_path: Path) -> None:
 def test_a_learner_is_made_of_the_seed() -> None:
     settings = {"learning_rate": 0.1, "weight_decay": 0.0, "average": 0.9, "batch_size": 8}
     one, same, other = (make_learner(GAME, OPTIONS, [5], **settings, seed=seed) for seed in (1, 1, 2))
-    first = [next(learner.scorer.parameters()) for learner in (one, same, other)]
+    first = [learner.scorer.layers[0].weight for learner in (one, same, other)]
     assert torch.equal(first[0], first[1])
     assert not torch.equal(first[0], first[2])
 

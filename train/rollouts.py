@@ -21,7 +21,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
@@ -128,9 +128,9 @@ class Plan:
 
         def find_compiled(argument: str, spec: str) -> BuiltIn | Network:
             player = resolve(spec, game, options)
-            if not isinstance(player, BuiltIn | Network):
+            if not hasattr(player, "bind"):
                 raise ValueError(f"--{argument} {spec}: a built-in player or a checkpoint is expected, which runs compiled")
-            return player
+            return cast(BuiltIn | Network, player)
 
         first = check("start", run.start)[0] if run.start else find_strongest(game)
         start = find_compiled("start", first)
@@ -161,7 +161,7 @@ def find_teacher(start: BuiltIn | Network, game: Game, options: dict[str, Option
     Raises:
         ValueError: It is a checkpoint of another form, or with another activation than the learner's.
     """
-    if isinstance(start, BuiltIn):
+    if not isinstance(start, Network):
         return start
     about = start.metadata["network"]
     if about["form"] != "scorer":
@@ -190,7 +190,7 @@ def make_plan_learner(plan: Plan) -> Learner:
     from train.scorer import make_learner
 
     s = plan.settings
-    hidden = s.hidden if isinstance(plan.start, BuiltIn) else [len(bias) for _, bias in plan.start.layers[:-1]]
+    hidden = [len(bias) for _, bias in plan.start.layers[:-1]] if isinstance(plan.start, Network) else s.hidden
     learner = make_learner(
         plan.game, plan.options, hidden, learning_rate=s.learning_rate, weight_decay=s.weight_decay, average=s.average,
         batch_size=s.batch_size, seed=plan.run.seed,
@@ -354,17 +354,19 @@ def run_plan(
     """
     try:
         run = make_run()
-        plan = Plan.from_run(run)
         state = None
+        if given is None:
+            plan = Plan.from_run(run)
+        else:
+            run = find_run(run, out, given)
+            plan = Plan.from_run(run, Source(out / ARGUMENTS, given))
         require(EXTRA)
         if run.ray is not None:
             require(["ray"], "ray")
-        if given is not None:
+        if given is not None and (out / STATE).exists():
             from train.scorer import load_state
 
-            run = find_run(run, out, given)
-            state = load_state(out / STATE) if (out / STATE).exists() else None
-            plan = Plan.from_run(run, Source(out / ARGUMENTS, given))
+            state = load_state(out / STATE)
         write_run(run, out, resume=given is not None)
         done = "" if state is None else f", {state['rounds'] * plan.settings.round_deals:,} of them done"
         console.print(
