@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,8 +132,7 @@ def _find_rollouts(
     own, mine = student.bind(task.game, task.options)
     found: dict[int | None, tuple[Policy, Parameters | PairParameters]] = {}
     for number, player in enumerate(players):
-        assert isinstance(player, BuiltIn | Network)
-        others, theirs = player.bind(task.game, task.options)
+        others, theirs = cast(BuiltIn | Network, player).bind(task.game, task.options)
         found[number] = (own, mine) if player is student else (make_pair(own, others), pair_parameters(mine, theirs))
     return found
 

@@ -116,7 +116,6 @@ class Plan:
                 raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
-
         check_value(settings.value, game)
 
         def check(argument: str, text: str) -> list[str]:
@@ -135,6 +134,10 @@ class Plan:
         first = check("start", run.start)[0] if run.start else find_strongest(game)
         start = find_compiled("start", first)
         specs = [first, SELF] if run.opponents is None else check("opponents", run.opponents)
+        rollout = None if run.rollout == SELF else find_compiled("rollout", check("rollout", run.rollout or first)[0])
+        if rollout is None:
+            for spec in set(specs) - {SELF}:
+                find_compiled("opponents", spec)
         return cls(
             run,
             game,
@@ -143,7 +146,7 @@ class Plan:
             start,
             teacher=find_teacher(start, game, options),
             opponents=[None if spec == SELF else resolve(spec, game, options) for spec in specs],
-            rollout=find_compiled("rollout", check("rollout", run.rollout)[0] if run.rollout else first),
+            rollout=rollout,
             rounds=-(-run.deals // settings.round_deals),
             against=list_yardsticks(game, find_strongest(game), first),
             judges=list(dict.fromkeys([find_strongest(game), first])),
@@ -282,7 +285,11 @@ def main(
     ] = None,
     rollout: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="Who plays on from a labelled action.", show_default="--start"),
+        typer.Option(
+            metavar="SPEC",
+            help="Who plays on from a labelled action; self: everybody as they really play.",
+            show_default="--start",
+        ),
     ] = None,
     deals: Annotated[int, typer.Option(help="Deals to learn from, rounded up to whole rounds.")] = RolloutRun.deals,
     option: Annotated[

@@ -18,7 +18,7 @@ from card_envs.engine.keys import derive_roots
 from card_envs.engine.loops import REFRESH, RESET
 from card_envs.engine.match_arrays import Flags, MatchArrays, Rows
 from card_envs.engine.networks import SCORER, NetworkParameters, ScoredActions
-from card_envs.engine.pairs import copy_any_parameters
+from card_envs.engine.pairs import PairParameters, copy_any_parameters
 from card_envs.engine.parameters import Parameters
 from card_envs.engine.pool import share
 from card_envs.engine.posts import CARRIES_OUT, CHECKS
@@ -264,7 +264,7 @@ class Matches(MatchArrays):
         rows: Rows,
         candidates: NDArray[np.int64],
         policy: str | Policy,
-        parameters: Parameters,
+        parameters: Parameters | PairParameters,
         decks: int,
         whole_match: bool,
         seeds: NDArray[np.int64] | None = None,
