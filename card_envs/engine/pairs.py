@@ -1,4 +1,4 @@
-"""Two policies at one table, so that a rollout can go on as a match really would: one seat plays by one, all others by another."""
+"""Two policies at one table, so that a rollout can go on as a match would: one seat plays by one, all others by another."""
 
 from __future__ import annotations
 
