@@ -215,7 +215,7 @@ def test_an_exported_network_is_torchs(settings: list[str]) -> None:
         features = policy.extract_features(torch.from_numpy(observation))
         latent, _ = policy.mlp_extractor(features)
         logits = policy.action_net(latent).numpy()
-    np.testing.assert_allclose(network.logits(observation), logits, atol=1e-5)
+    np.testing.assert_allclose(network.scores(observation), logits, atol=1e-5)
     actions, _ = model.predict(observation, action_masks=mask, deterministic=True)
     np.testing.assert_array_equal(network.act(Decisions(batch.matches, np.arange(200))), actions)
 

@@ -14,7 +14,7 @@ import pytest
 
 import card_envs
 from card_envs.players import load_player
-from card_envs.players.network import save_network
+from card_envs.players.checkpoint import save_network
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")

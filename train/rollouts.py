@@ -116,19 +116,22 @@ class Plan:
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
 
-        def find(argument: str, text: str) -> Player:
-            spec = text if source is None else source.check([text], game, argument, text)[0]
-            return resolve(spec, game, options)
+        def check(argument: str, text: str) -> list[str]:
+            """Return the specs of an argument as they are to be resolved."""
+            specs = split_specs(text) if argument == "opponents" else [text]
+            if source is None:
+                return specs
+            return [spec if spec == SELF else source.check([spec], game, argument, text)[0] for spec in specs]
 
-        def find_compiled(argument: str, text: str) -> BuiltIn | Network:
-            player = find(argument, text)
+        def find_compiled(argument: str, spec: str) -> BuiltIn | Network:
+            player = resolve(spec, game, options)
             if not isinstance(player, BuiltIn | Network):
-                raise ValueError(f"--{argument} {text}: a built-in player or a checkpoint is expected, which runs compiled")
+                raise ValueError(f"--{argument} {spec}: a built-in player or a checkpoint is expected, which runs compiled")
             return player
 
-        first = run.start or find_strongest(game)
+        first = check("start", run.start)[0] if run.start else find_strongest(game)
         start = find_compiled("start", first)
-        specs = [first, SELF] if run.opponents is None else split_specs(run.opponents)
+        specs = [first, SELF] if run.opponents is None else check("opponents", run.opponents)
         return cls(
             run,
             game,
@@ -136,8 +139,8 @@ class Plan:
             settings,
             start,
             teacher=find_teacher(start, game, options),
-            opponents=[None if spec == SELF else find("opponents", spec) for spec in specs],
-            rollout=find_compiled("rollout", run.rollout or first),
+            opponents=[None if spec == SELF else resolve(spec, game, options) for spec in specs],
+            rollout=find_compiled("rollout", check("rollout", run.rollout)[0] if run.rollout else first),
             rounds=-(-run.deals // settings.round_deals),
             against=list_yardsticks(game, find_strongest(game), first),
             judges=list(dict.fromkeys([find_strongest(game), first])),
@@ -153,13 +156,15 @@ def find_teacher(start: BuiltIn | Network, game: Game, options: dict[str, Option
     """Return the built-in player on which a network that starts as this one is residual.
 
     Raises:
-        ValueError: It is a checkpoint of another form.
+        ValueError: It is a checkpoint of another form, or with another activation than the learner's.
     """
     if isinstance(start, BuiltIn):
         return start
     about = start.metadata["network"]
     if about["form"] != "scorer":
         raise ValueError(f"--start {start.name}: a network that scores actions is expected")
+    if about["activation"] != "relu":
+        raise ValueError(f"--start {start.name}: a network with the activation relu is expected, not {about['activation']}")
     return BuiltIn(game, about["teacher"], about["teacher_parameters"], about["teacher"])
 
 
@@ -212,6 +217,8 @@ def train(plan: Plan, out: Path, *, state: dict[str, Any] | None = None, console
     earlier, done = learner.average, 0
     if state is not None:
         earlier, done = restore_state(learner, state), state["rounds"]
+        if done > plan.rounds:
+            raise BadState(f"this is not a state of this run ({done:,} rounds are done, but it has {plan.rounds:,})")
 
     def make_student(scorer: Scorer) -> Network:
         return make_network(scorer, plan.game, plan.options, plan.teacher, plan.run.command)
@@ -347,6 +354,8 @@ def run_plan(
         plan = Plan.from_run(run)
         state = None
         require(EXTRA)
+        if run.ray is not None:
+            require(["ray"], "ray")
         if given is not None:
             from train.scorer import load_state
 

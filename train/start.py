@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from card_envs.engine.game import Game
 from card_envs.engine.networks import MAP
 from card_envs.players import Player
 from card_envs.players.network import Network
@@ -30,12 +31,15 @@ class Start:
         return self.player is not None and self.teacher is None and self.network is None
 
 
-def find_start(player: Player, *, imitate: bool = False) -> Start:
-    """Find the closest way of beginning as a player, or choose imitation, which every player allows."""
+def find_start(player: Player, game: Game, *, imitate: bool = False) -> Start:
+    """Return how an agent begins as a player of the game: as exactly as it can, or by imitation, which every player allows."""
     if imitate:
         return Start(player)
     if isinstance(player, BuiltIn):
         return Start(player, teacher=player)
     if isinstance(player, Network) and player.form == MAP:
-        return Start(player, teacher=player.teacher(), network=player)
+        about = player.metadata["network"]
+        name = about["teacher"]
+        teacher = None if name is None else BuiltIn(game, name, about["teacher_parameters"], name)
+        return Start(player, teacher=teacher, network=player)
     return Start(player)

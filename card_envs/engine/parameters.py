@@ -39,7 +39,8 @@ def check_parameters(policy: Policy, values: ArrayLike | None) -> NDArray[np.flo
 def check_policy(matches: MatchArrays, policy: str | Policy, values: AnyParameters) -> tuple[Policy, Parameters]:
     """Return a policy that can choose in these matches, and its checked parameters.
 
-    Compiled code relies on the sizes of a network, so they are checked; what is in its arrays is not.
+    Compiled code relies on the sizes of a network and on the parameters of its teacher, so they are checked; its weights may be
+    any numbers.
     """
     found = matches.game.policy(policy)
     if not found.form:
@@ -50,4 +51,5 @@ def check_policy(matches: MatchArrays, policy: str | Policy, values: AnyParamete
         raise ValueError(
             f"{found.name}: the parameters of a network with {inputs} inputs for {matches.num_actions} actions are expected"
         )
+    check_parameters(found, values.teacher)
     return found, values
