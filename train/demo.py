@@ -13,6 +13,7 @@ RUN = Run(
     players=2,
     opponents="ev",
     warm_start="ev",
+    imitate=True,
     steps=500_000,
     evaluate_every=250_000,
     evaluate_matches=4_000,

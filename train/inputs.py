@@ -37,7 +37,8 @@ class InputRanges:
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Whether each input has been seen and has never varied, bool [size]."""
-        return self.low == self.high
+        constant: NDArray[np.bool_] = self.low == self.high
+        return constant
 
     def save(self) -> dict[str, Any]:
         """Return the ranges as tensors."""
@@ -58,12 +59,12 @@ def fold_constants(layers: Layers, ranges: InputRanges, earlier: Floats | None =
     Args:
         layers: The layers of a network, each (weight [out, in], bias [out]).
         ranges: What its inputs were while it learned.
-        earlier: The weights of the first layer before, which may have learned from inputs that vary, float32 [out, in]. Those
-            of constant inputs become these again. By default they become zero, because random weights are nothing to go back to.
+        earlier: The weights of the first layer before it learned, float32 [out, in]. Those of constant inputs become these
+            again. By default they become zero, since random weights are nothing to go back to.
     """
     weight, bias = layers[0]
     which = ranges.constant
     kept = weight.copy()
     kept[:, which] = 0.0 if earlier is None else earlier[:, which]
     moved = (weight - kept)[:, which] @ ranges.low[which]
-    return [(kept, bias + moved), *layers[1:]]
+    return [(kept, bias + moved.astype(np.float32)), *layers[1:]]

@@ -1,17 +1,18 @@
-"""A policy that is residual on a built-in player: it adds to the logit of the action that this player, its teacher, would choose.
+"""A policy that is residual on a built-in player, its teacher: it adds to the logit of the action that they would choose.
 
-Its environment is ``CardVecEnv(teacher=…)``, whose observations end with the teacher's choice. The perceptrons of the policy
-and of the value do not see this part; the policy adds one number, the skip, to the logit of the teacher's action. That is what a
-checkpoint with a teacher computes.
+Its environment is ``CardVecEnv(teacher=…)``, whose observations end with the choice of the teacher. The perceptrons of the
+policy and of the value do not see this part. The policy adds one number, the skip, to the logit of the teacher's action, as a
+checkpoint with a teacher does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
+from gymnasium import spaces
 from sb3_contrib.common.maskable.distributions import MaskableDistribution
 from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.torch_layers import MlpExtractor
@@ -32,25 +33,28 @@ class BesideExtractor(MlpExtractor):
         return super().forward_critic(features[:, : self.inputs])
 
 
-class ResidualPolicy(MaskableActorCriticPolicy):  # type: ignore[misc]
+class ResidualPolicy(MaskableActorCriticPolicy):
     """A policy whose logits are those of a perceptron and, for the action of the teacher, the skip. The skip is learned, too.
 
     It begins as the teacher, if the skip is set to more than zero: the last layer of the perceptron is zero.
     """
 
+    action_net: nn.Linear
+    net_arch: list[int]
+
     def _build_mlp_extractor(self) -> None:
+        self.actions = int(cast(spaces.Discrete, self.action_space).n)
         self.skip = nn.Parameter(torch.zeros(1))
-        inputs = self.features_dim - int(self.action_space.n)
+        inputs = self.features_dim - self.actions
         self.mlp_extractor = BesideExtractor(inputs, self.net_arch, self.activation_fn, self.device)
 
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
-        with torch.no_grad():
-            self.action_net.weight.zero_()
-            self.action_net.bias.zero_()
+        nn.init.zeros_(self.action_net.weight)
+        nn.init.zeros_(self.action_net.bias)
 
     def _get_action_dist_from_latent(self, latent_pi: Tensor) -> MaskableDistribution:
-        latent, advice = latent_pi.split([self.mlp_extractor.latent_dim_pi, int(self.action_space.n)], dim=1)
+        latent, advice = latent_pi[:, : -self.actions], latent_pi[:, -self.actions :]
         return self.action_dist.proba_distribution(action_logits=self.action_net(latent) + self.skip * advice)
 
 
