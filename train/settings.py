@@ -54,8 +54,9 @@ class Settings:
             allowed = _describe_allowed(name, value)
             if allowed:
                 raise ValueError(f"setting {name} = {value!r}: allowed is {allowed}")
-        if self.warm_start_decisions < 2:
-            raise ValueError(f"setting warm_start_decisions = {self.warm_start_decisions}: allowed is a whole number from 2")
+        for name in ("warm_start_decisions", "warm_start_value_decisions"):  # one is held out
+            if getattr(self, name) < 2:
+                raise ValueError(f"setting {name} = {getattr(self, name)}: allowed is a whole number from 2")
         if self.batch_size < 2 or self.rollout % self.batch_size:
             raise ValueError(
                 f"setting batch_size = {self.batch_size}: allowed is a divisor over 1 of n_envs * n_steps = {self.rollout}"
