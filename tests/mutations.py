@@ -218,8 +218,11 @@ def _invent_choices(s: Any, rng: random.Random) -> None:
             choices[seat].append(rng.choice([0, 0, 0, 1]) * 52 + (int(s["discards"][i]) & 63))
     for seat, entries in enumerate(choices):
         rng.shuffle(entries)
-        s["choices"][seat, : len(entries[:52])] = entries[:52]
-        s["chosen"][seat] = np.uint64(sum({1 << (entry % 52) for entry in entries[:52]}))
+        s["past_size"][seat] = len(entries)
+        for number, entry in enumerate(entries):
+            s["past_number"][seat, entry % 52] = number
+        for kind in range(3):
+            s["past"][seat, kind] = np.uint64(sum({1 << entry % 52 for entry in entries if entry // 52 == kind}))
 
 
 _move_cards = {"flip7": _move_flip7_cards, "pis_yedili": _move_french_cards, "rummy": _move_french_cards}

@@ -82,7 +82,9 @@ def write_out(network: Network, inputs: np.ndarray) -> float | np.ndarray:
     x = [float(value) for value in inputs]
     activate = {"tanh": lambda h: float(np.tanh(h)), "relu": lambda h: max(h, 0.0)}[network.metadata["network"]["activation"]]
     for number, (weight, bias) in enumerate(network.layers):
-        x = [sum(float(w) * value for w, value in zip(ws, x, strict=True)) + float(b) for ws, b in zip(weight, bias, strict=True)]
+        x = [
+            sum(float(w) * value for w, value in zip(ws, x, strict=True)) + float(b) for ws, b in zip(weight, bias, strict=True)
+        ]
         if number + 1 < len(network.layers):
             x = [activate(h) for h in x]
     if network.form == MAP:

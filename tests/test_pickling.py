@@ -18,8 +18,8 @@ from numpy.testing import assert_array_equal
 import card_envs
 from card_envs.envs.gym import build_gym_id, make_class
 from card_envs.players import Decisions, load_player, registered_players, resolve
-from card_envs.players.human import Human
 from card_envs.players.checkpoint import save_network
+from card_envs.players.human import Human
 from tests.helpers import GAMES, make_card_vec_env, quick
 from tests.test_network import make_network
 from tests.test_single_agent import every_game, gym_name, legal

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
 import card_envs
+from card_envs.engine.rows import open_row
+from card_envs.games.rummy.history import forget_choices, note_choice
+from card_envs.games.rummy.state import CHOICES
+from card_envs.games.rummy.text import details
 from tests.helpers import replay_changed
 from tests.reference.french_deck import CARDS
 from tests.test_rules_rummy import dealt
@@ -33,22 +40,39 @@ def test_choices_that_nobody_can_have_made_are_refused() -> None:
     record = table.record()
     assert replay_changed(record).state() == table.state()
     state = table.matches.states[0]
-    chosen, choices = state["chosen"].tolist(), state["choices"].copy()
     card = {name: CARDS.index(name) for name in CARDS}
-    declined, taken = 52, 104
 
-    def refuse(seat: int, entries: list[int], cards: int | None, message: str) -> None:
-        changed, sets = choices.copy(), list(chosen)
-        changed[seat, : len(entries)] = entries
-        sets[seat] = sum({1 << entry % 52 for entry in entries}) if cards is None else cards
+    def refuse(seat: int, choices: list[list[str]], numbers: dict[str, int], message: str) -> None:
+        past, past_number = state["past"].copy(), state["past_number"].copy()
+        past[seat] = [sum(1 << card[name] for name in names) for names in choices]
+        for name, number in numbers.items():
+            past_number[seat, card[name]] = number
         with pytest.raises(ValueError, match=message):
-            replay_changed(record, chosen=[sets], choices=[changed])
+            replay_changed(record, past=[past], past_number=[past_number])
 
-    mine = [declined + card["7c"], card["2c"]]
-    refuse(0, [card["2c"], card["2c"]], chosen[0], "seat 0 are not about different cards")
-    refuse(0, mine, chosen[0] | 1 << card["Kd"], "seat 0 are not about different cards")
-    refuse(0, [declined + card["7c"], taken + card["2c"]], None, "seat 0 do not fit")
-    refuse(0, [*mine, card["5h"]], None, "seat 0 do not fit")
-    refuse(1, [card["4c"]], None, "seat 1 do not fit")
-    refuse(1, [declined + card["4c"], taken + card["2c"]], None, "discarded by nobody")
-    refuse(1, [card["4c"], 3 * 52], chosen[1], "choices is out of 0")
+    assert table.state()["past"][0] == {"discarded": ["2c"], "declined": ["7c"], "taken": []}
+    refuse(0, [["2c"], ["7c"], []], {"7c": 1, "2c": 1}, "seat 0 are about the same card, or have the same number")
+    refuse(0, [["2c"], ["7c", "2c"], []], {}, "seat 0 are about the same card, or have the same number")
+    refuse(0, [["2c"], ["7c"], []], {"2c": 2}, "seat 0 are not numbered")
+    refuse(0, [[], ["7c"], ["2c"]], {}, "seat 0 do not fit")
+    refuse(0, [["5h"], ["7c"], []], {"5h": 1}, "seat 0 do not fit")
+    refuse(0, [["2c"], ["5c"], []], {"5c": 0}, "seat 0 do not fit")
+    refuse(1, [["4c"], [], []], {}, "seat 1 do not fit")
+    refuse(1, [[], ["4c"], ["2c"]], {}, "discarded by nobody")
+
+
+def test_choices_stay_in_order_when_their_numbers_run_out(seed: int) -> None:
+    """Against a list, over more choices than there are numbers."""
+    game, rng = card_envs.load_game("rummy"), random.Random(seed)
+    row = open_row(np.zeros(1, game.state_dtype))
+    row.players = 2
+    forget_choices(row)
+    order: list[tuple[int, int]] = []
+    for _ in range(1000):
+        card, choice = rng.randrange(10) if rng.random() < 0.7 else rng.randrange(52), rng.randrange(3)
+        with np.errstate(over="ignore"):  # uint64 arithmetic wraps on purpose
+            note_choice(row, 1, choice, card)
+        order = [(old, other) for old, other in order if other != card] + [(choice, card)]
+        past = details(row, {})["past"]
+        expected = {name: [CARDS[card] for made, card in order if CHOICES[made] == name] for name in CHOICES}
+        assert past == [{name: [] for name in CHOICES}, expected]

@@ -158,7 +158,9 @@ def _label(
         actions, places = np.take_along_axis(actions, first, 1), np.take_along_axis(places, first, 1)
     actions, places, rows = actions[label], places[label], waiting[label]
     policy, parameters = task.rollout.bind(task.game, task.options)
-    values = matches.fork_values(rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False)
+    values = matches.fork_values(
+        rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False, value_match=task.value == "match"
+    )
     values -= np.nanmean(values, axis=1, keepdims=True)
     tried = actions >= 0
     return Labels(tried.sum(axis=1), scored.inputs[places[tried]], values[tried].astype(np.float32))

@@ -116,6 +116,9 @@ class Plan:
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
 
+        if settings.value == "match" and game.match_value is None:
+            raise ValueError(f"setting value = 'match': {game.name} cannot tell what a match is worth after a deal")
+
         def check(argument: str, text: str) -> list[str]:
             """Return the specs of an argument as they are to be resolved."""
             specs = split_specs(text) if argument == "opponents" else [text]

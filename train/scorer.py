@@ -158,9 +158,10 @@ class Learner:
             raise ValueError("the optimizer has other settings")
         for parameter in self.scorer.parameters():
             moments = self.optimizer.state.get(parameter) or {}  # there are none before the first update
-            if any(moments[name].shape != parameter.shape for name in ("exp_avg", "exp_avg_sq") if moments):
+            if moments and not all(moments[name].shape == parameter.shape for name in ("exp_avg", "exp_avg_sq")):
                 raise ValueError("the optimizer is one of other weights")
-            if not all(bool(torch.isfinite(moment.sqrt() if name != "exp_avg" else moment).all()) for name, moment in moments.items()):
+            roots = (moment if name == "exp_avg" else moment.sqrt() for name, moment in moments.items())
+            if not all(bool(torch.isfinite(root).all()) for root in roots):
                 raise ValueError("the optimizer holds what is not a finite number")
         self.learned = state["learned"]
         if type(self.learned) is not int or self.learned < 0:

@@ -123,7 +123,11 @@ PIECES = {
     "text": {"details": "details", "ending": "ending", "picture": "picture", "check": "check"},
 }  # fmt: skip
 # Modules that a game may lack.
-OPTIONAL_PIECES = {"features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"}}
+OPTIONAL_PIECES = {
+    "features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"},
+    "beliefs": {"likelihood": "likelihood"},
+    "race": {"match_value": "match_value"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +145,12 @@ class Game:
     does if ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros.
     ``words`` is the action mask viewed as uint64, as a :class:`Policy` gets it. Like ``observe``, it uses only what the seat
     knows.
+
+    A game may say how far hands agree with what is known of everybody's choices. ``likelihood(state, seat)`` is a number above
+    0, in proportion to how likely the choices of all seats but ``seat`` are, given the hands in ``state``.
+
+    A game may say what a match is worth between two deals. ``match_value(state, seat)`` is what the match is expected to pay
+    ``seat`` with ``reward="win"``, just after a deal has begun. It may use only what was known when the last one ended.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -179,6 +189,8 @@ class Game:
     picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
     action_feature_specs: tuple[FieldSpec, ...] = ()
     action_features: Rule | None = None
+    likelihood: Rule | None = None
+    match_value: Rule | None = None
 
     @classmethod
     def from_package(

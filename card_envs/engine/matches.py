@@ -267,13 +267,16 @@ class Matches(MatchArrays):
         decks: int,
         whole_match: bool,
         seeds: NDArray[np.int64] | None = None,
+        value_match: bool = False,
     ) -> NDArray[np.float64]:
         """Return what the ``candidates`` of ``rows`` are worth, float64 [n, C]: see :class:`card_envs.engine.rollouts.Forks`.
 
+        With ``value_match`` the end of a deal is valued by the ``match_value`` of the game, which must have one.
         With ``decks`` 0 they are played once on the true deck. The policy draws from ``seeds``, int64 [n], if they are given.
         """
         forks = prepare_forks(self.arrays, rows, candidates, seeds)
-        fork = self._load_policy_loop(rollouts.make_fork_loop, policy)
+        make = rollouts.make_match_fork_loop if value_match else rollouts.make_fork_loop
+        fork = self._load_policy_loop(make, policy)
         orders = self.later_orders.to_arrays()
 
         def run(part: slice) -> None:

@@ -47,8 +47,8 @@ def _meld(s: Any, i: int) -> dict[str, Any]:
 
 def _chosen(s: Any, seat: int, choice: int) -> list[str]:
     """The cards about which this was the latest choice of a seat in this deal, oldest first."""
-    entries = (divmod(s.choices[seat, i], DECK_SIZE) for i in range(s.chosen[seat].bit_count()))
-    return [CARDS[card] for made, card in entries if made == choice]
+    cards = (card for card in range(DECK_SIZE) if s.past[seat, choice] >> card & 1)
+    return [CARDS[card] for card in sorted(cards, key=lambda card: s.past_number[seat, card])]
 
 
 def check(s: Any) -> str | None:
@@ -132,10 +132,13 @@ def _check_choices(s: Any) -> str | None:
     pile = sum(1 << s.discards[i] for i in range(s.pile_size))
     dropped = 0
     for seat in range(s.players):
-        entries = [s.choices[seat, i] for i in range(s.chosen[seat].bit_count())]
-        if sum(1 << card for card in {entry % DECK_SIZE for entry in entries}) != s.chosen[seat]:
-            return f"the choices of seat {seat} are not about different cards"
-        discarded, declined, taken = (sum(1 << e % DECK_SIZE for e in entries if e // DECK_SIZE == n) for n in range(3))
+        discarded, declined, taken = (s.past[seat, choice] for choice in range(len(CHOICES)))
+        cards = discarded | declined | taken
+        numbers = {s.past_number[seat, card] for card in range(DECK_SIZE) if cards >> card & 1}
+        if discarded + declined + taken != cards or len(numbers) != cards.bit_count():
+            return f"two choices of seat {seat} are about the same card, or have the same number"
+        if numbers and max(numbers) >= s.past_size[seat]:
+            return f"the choices of seat {seat} are not numbered from 0 on"
         elsewhere = sum(s.known[other] | s.laid[other] for other in range(s.players) if other != seat)
         if s.known[seat] & ~taken or taken & ~(s.known[seat] | s.laid[seat]) or (discarded | declined) & ~(pile | elsewhere):
             return f"the choices of seat {seat} do not fit the cards that everybody sees"
