@@ -61,6 +61,7 @@ class Run(Arguments):
     opponents: str | None = None
     self_play: bool = False
     warm_start: str | None = None
+    imitate: bool = False
     steps: int = 1_000_000
     options: list[str] = field(default_factory=list)
     settings: list[str] = field(default_factory=list)

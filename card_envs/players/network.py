@@ -98,8 +98,17 @@ class Network:
 
     @property
     def skip(self) -> Floats:
-        """What is added to the output. It does not change."""
+        """What is added to the output. It is replaced as a whole, by another of the same shape."""
         return self._skip
+
+    @skip.setter
+    def skip(self, skip: Floats) -> None:
+        if skip.shape != self._skip.shape:
+            raise ValueError(f"{self.name}: a skip of another shape is expected: {self._skip.shape}")
+        with self._lock:
+            self._skip = skip
+            if self._bound is not None:
+                self._parameters.skip[:] = skip
 
     def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, NetworkParameters]:
         """Return the network as a policy of the game and its parameters, for compiled code.
