@@ -120,7 +120,11 @@ PIECES = {
     "text": {"details": "details", "ending": "ending", "picture": "picture", "check": "check"},
 }  # fmt: skip
 # Modules that a game may lack.
-OPTIONAL_PIECES = {"features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"}}
+OPTIONAL_PIECES = {
+    "features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"},
+    "race": {"match_value": "match_value"},
+    "beliefs": {"likelihood": "likelihood"},
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +142,12 @@ class Game:
     does if ``seat``, which is to move, plays it, into ``features[n]``, which is all zero. An action below 0 leaves the zeros.
     ``words`` is the action mask viewed as uint64, as a :class:`Policy` gets it. Like ``observe``, it uses only what the seat
     knows.
+
+    A game may say what a match is worth between two deals. ``match_value(state, seat)`` is what the match is expected to pay
+    ``seat`` with ``reward="win"``, just after a deal has begun. It may use only what was known when the last one ended.
+
+    A game may say how likely the others' past actions are. ``likelihood(state, seat)`` is greater than 0, and proportional to
+    the probability with which the other seats have acted as they did in this deal if the hidden cards lie as in ``state``.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -176,6 +186,8 @@ class Game:
     picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
     action_feature_specs: tuple[FieldSpec, ...] = ()
     action_features: Rule | None = None
+    match_value: Rule | None = None
+    likelihood: Rule | None = None
 
     @classmethod
     def from_package(
