@@ -19,7 +19,7 @@ PLAY_OUTS_PER_THREAD = 64  # with fewer, waking a thread costs more than it save
 
 
 def conceal(matches: Matches) -> None:
-    """Resample what the seat to move cannot know in every row, from the seed of its identity; given decks are forgotten, too."""
+    """Resample what the seat to move cannot know in every row, from the root key of the row, and forget given decks."""
     load_loop(matches.game, matches.interpreted, make_conceal_loop)(matches.arrays)
     matches.later_orders.forget()
     matches.refresh()
