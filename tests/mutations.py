@@ -203,6 +203,26 @@ def _move_french_cards(game: Game, states: States, others: States, rng: random.R
         if rng.random() < 0.2:
             hand = [card for card in range(52) if int(s["known"][s["to_move"]]) >> card & 1]
             s[rng.choice(["taken", "must"])] = rng.choice([*hand, -1])
+        if rng.random() < 0.8:
+            _invent_choices(s, rng)
+
+
+def _invent_choices(s: Any, rng: random.Random) -> None:
+    """Choices of Rummy that fit the cards that everybody sees: somebody has discarded each card of the pile."""
+    players = int(s["players"])
+    choices: list[list[int]] = [
+        [2 * 52 + card for card in range(52) if int(s["known"][seat]) >> card & 1] for seat in range(players)
+    ]
+    for i in range(min(52, max(0, int(s["pile_size"])))):
+        for seat in rng.sample(range(players), rng.randint(1, 2)):
+            choices[seat].append(rng.choice([0, 0, 0, 1]) * 52 + (int(s["discards"][i]) & 63))
+    for seat, entries in enumerate(choices):
+        rng.shuffle(entries)
+        s["past_size"][seat] = len(entries)
+        for number, entry in enumerate(entries):
+            s["past_number"][seat, entry % 52] = number
+        for kind in range(3):
+            s["past"][seat, kind] = np.uint64(sum({1 << entry % 52 for entry in entries if entry // 52 == kind}))
 
 
 _move_cards = {"flip7": _move_flip7_cards, "pis_yedili": _move_french_cards, "rummy": _move_french_cards}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from itertools import islice
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,9 @@ def test_features_say_what_a_plain_twin_says(name: str, options: Options, seed: 
     fields = game.action_fields(game.resolve(options))
     scales = np.concatenate([np.full(field.slice.stop - field.slice.start, field.scale) for field in fields.values()])
     verbs, decisions = set(), 0
-    for row, eager in enumerate((0.0, 0.8, 0.97)):
+    for row, eager in enumerate(cycle((0.0, 0.8, 0.97))):
+        if row > 2 and decisions > 150:
+            break
         table = card_envs.table(name, seed=(seed, row, 0), **quick(name, options))
         for _ in islice(play_on(table, rng, eager), MOST_DECISIONS):
             seat, chosen = table.to_move, choice(table)
@@ -62,7 +64,6 @@ def test_features_say_what_a_plain_twin_says(name: str, options: Options, seed: 
                 names = [key for key, field in fields.items() if wrong[field.slice].any()]
                 assert not names, f"{names} of {action}, identity {table.identity}, {options}, {table.actions}"
     assert verbs >= data.VERBS
-    assert decisions > 50
 
 
 @every_game
@@ -104,7 +105,8 @@ def test_a_redeal_does_not_change_them(name: str, options: Options, seed: int) -
         other = batch.clone()
         other.redeal(other.to_move, step)
         np.testing.assert_array_equal(other.action_features, batch.action_features, f"step {step}, seed {seed}")
-        assert (other.matches.states["hands"] != batch.matches.states["hands"]).any(axis=1).mean() > 0.5
+        hidden = "hands" if "hands" in other.matches.states.dtype.names else "deck"
+        assert (other.matches.states[hidden] != batch.matches.states[hidden]).any(axis=1).mean() > 0.5
 
 
 @every_set

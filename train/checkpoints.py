@@ -27,7 +27,7 @@ from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players.checkpoint import make_metadata
 from card_envs.players.network import Network, count_inputs
-from train.runs import BadState
+from train.runs import BadState, read_state
 
 STATE = "card_envs.training/1"
 
@@ -102,14 +102,7 @@ def load_state(path: Path) -> dict[str, Any]:
     Raises:
         ValueError: The file is something else.
     """
-    if not path.is_file():  # opening a FIFO would wait for somebody to write
-        raise ValueError(f"{path}: this is not a readable state of a training run (it is not a regular file)")
-    try:
-        state = torch.load(path, weights_only=True)
-    except Exception as error:  # the parsers of torch raise anything in a broken file
-        raise ValueError(f"{path}: this is not a readable state of a training run ({join_lines(error)})") from None
-    if not isinstance(state, dict) or state.get("format") != STATE:
-        raise ValueError(f"{path}: this is not a state of a training run of this version ({STATE})")
+    state = read_state(path, STATE)
     for name, kinds in (("num_timesteps", [int]), ("n_updates", [int]), ("best", [float, type(None)])):
         if type(state.get(name)) not in kinds:
             raise ValueError(f"{path}: this is not a state of a training run ({name} = {shorten(state.get(name))})")

@@ -10,11 +10,9 @@ and is asked only where there is a choice. The directory of the run gets
 
 from __future__ import annotations
 
-import importlib.util
-import json
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,13 +22,12 @@ from rich.console import Console
 
 from card_envs.arena import derive_list_seed
 from card_envs.console import allow_any_output
-from card_envs.engine.files import write_file
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
 from card_envs.players.checkpoint import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
-from train.runs import BadState, Run, Source, is_vacant, read_run
+from train.runs import ARGUMENTS, STATE, BadState, Run, Source, find_run, require, write_run
 from train.settings import Settings, load_settings
 
 if TYPE_CHECKING:
@@ -292,19 +289,14 @@ def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] 
         plan = Plan.from_run(run)
         state = None
         out = out or Path("runs") / run.game
-        missing = [name for name in EXTRA if importlib.util.find_spec(name) is None]
-        if missing:
-            raise ValueError(f"training needs {', '.join(missing)}: pip install -e '.[train]'")
+        require(EXTRA)
         if resume:
-            state, run = _load_run(run, out, given or [])
-            plan = Plan.from_run(run, Source(out / "run.json", given or []))
-        elif not is_vacant(out):
-            raise ValueError(f"--out {out} exists: choose another directory, or go on with the run in it by --resume")
-        try:
-            out.mkdir(parents=True, exist_ok=True)
-            write_file(out / "run.json", json.dumps(asdict(run)).encode())
-        except OSError as error:
-            raise ValueError(f"--out {out} cannot be written ({error.strerror})") from None
+            from train.checkpoints import load_state
+
+            run = find_run(run, out, given or [])
+            state = load_state(out / STATE) if (out / STATE).exists() else None
+            plan = Plan.from_run(run, Source(out / ARGUMENTS, given or []))
+        write_run(run, out, resume=resume)
     except ValueError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
@@ -320,7 +312,7 @@ def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] 
         typer.echo(f"interrupted: go on with python -m train.ppo {run.game} --out {out} --resume", err=True)
         raise typer.Exit(130) from None
     except BadState as error:
-        typer.echo(f"error: {out / 'state.pt'}: {error}", err=True)
+        typer.echo(f"error: {out / STATE}: {error}", err=True)
         raise typer.Exit(2) from None
     try:
         agent = load_best(plan, out)
@@ -328,29 +320,6 @@ def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] 
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
     report(plan, agent, out, console)
-
-
-def _load_run(run: Run, out: Path, given: list[str]) -> tuple[dict[str, Any] | None, Run]:
-    """Load the state of the run in ``out``, or ``None`` if it has none yet, and its arguments.
-
-    Raises:
-        ValueError: There is no run, or one of the arguments in ``given`` differs.
-    """
-    from train.checkpoints import load_state
-
-    path = out / "run.json"
-    if not path.is_file():
-        raise ValueError(f"--resume: there is no run in {out} (no run.json)")
-    stored = read_run(path)
-    if "report_matches" in given:  # the report is made anew
-        stored = replace(stored, report_matches=run.report_matches)
-    names = {"option": "options", "set_": "settings"}
-    for name in given:
-        mine, its = (getattr(r, names.get(name, name), None) for r in (run, stored))
-        if mine != its:
-            raise ValueError(f"--resume: the run in {out} has {names.get(name, name)} = {its!r}, not {mine!r}")
-    state = out / "state.pt"
-    return load_state(state) if state.exists() else None, stored
 
 
 if __name__ == "__main__":

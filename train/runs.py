@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import re
 import shlex
-from collections.abc import Collection
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
+from card_envs.engine.files import write_file
 from card_envs.engine.game import Game
-from card_envs.engine.messages import shorten
+from card_envs.engine.messages import join_lines, shorten
 from card_envs.players.spec import check_stored
 
 REPORT_MATCHES = 10_000
+ARGUMENTS, STATE = "run.json", "state.pt"  # files in the directory of a run
 LARGEST_FILE = 2**20  # bytes of run.json
-_LEFTOVER = re.compile(r"\.(run\.json|state\.pt|best\.safetensors|last\.safetensors)\.\w+")  # of writing a file atomically
+_LEFTOVER = re.compile(r"\.(run\.json|state\.pt|(agent|best|last)\.safetensors)\.\w+")  # of writing a file atomically
+AnyRun = TypeVar("AnyRun", bound="Arguments")
 _KINDS = {"str": str, "int": int, "bool": bool, "list[str]": list}
 
 
@@ -25,10 +29,34 @@ class BadState(ValueError):  # noqa: N818 (the state is bad, not the program)
 
 
 @dataclass(frozen=True)
-class Run:
+class Arguments:
     """The arguments of a run as the command line gives them. Two runs with the same arguments are the same run."""
 
+    module: ClassVar[str]  # of the program
+    may_change: ClassVar[tuple[str, ...]] = ("report_matches",)  # when a run is resumed: its result stays the same
+
     game: str
+
+    @property
+    def command(self) -> str:
+        """The command that repeats this run."""
+        words = ["python", "-m", self.module, self.game]
+        plain = type(self)(self.game)
+        for name, value in asdict(self).items():
+            if value == getattr(plain, name):
+                continue
+            flag = {"options": "--option", "settings": "--set"}.get(name, "--" + name.replace("_", "-"))
+            for one in value if isinstance(value, list) else [value]:
+                words += [flag] if one is True else [flag, str(one)]
+        return shlex.join(words)
+
+
+@dataclass(frozen=True)
+class Run(Arguments):
+    """The arguments of ``train.ppo``."""
+
+    module = "train.ppo"
+
     players: int | None = None
     opponents: str | None = None
     self_play: bool = False
@@ -41,19 +69,6 @@ class Run:
     evaluate_matches: int = 2_000
     report_matches: int = REPORT_MATCHES
     threads: int = 1
-
-    @property
-    def command(self) -> str:
-        """The command that repeats this run."""
-        words = ["python", "-m", "train.ppo", self.game]
-        plain = Run(self.game)
-        for name, value in asdict(self).items():
-            if value == getattr(plain, name):
-                continue
-            flag = {"options": "--option", "settings": "--set"}.get(name, "--" + name.replace("_", "-"))
-            for one in value if isinstance(value, list) else [value]:
-                words += [flag] if one is True else [flag, str(one)]
-        return shlex.join(words)
 
 
 @dataclass(frozen=True)
@@ -77,8 +92,8 @@ class Source:
         return [check_stored(spec, game, file=self.file, flag=flag) for spec in specs]
 
 
-def read_run(path: Path) -> Run:
-    """Read the arguments of a run.
+def read_run(path: Path, kind: type[AnyRun]) -> AnyRun:
+    """Read the arguments of a run of this kind.
 
     Raises:
         ValueError: The file holds something else.
@@ -89,13 +104,13 @@ def read_run(path: Path) -> Run:
         values = json.loads(path.read_bytes())
         if not isinstance(values, dict) or "game" not in values:
             raise ValueError("it is not an object with a game")
-        known = {entry.name: str(entry.type) for entry in fields(Run)}
+        known = {entry.name: str(entry.type) for entry in fields(kind)}
         for name, value in values.items():
             if name not in known:
                 raise ValueError(f"there is no argument {shorten(name)}")
             if not _is_of_type(value, known[name]):
                 raise ValueError(f"{name} = {shorten(value)} is not of type {known[name]}")
-        return Run(**values)
+        return kind(**values)
     except OSError as error:
         raise ValueError(f"{path} cannot be read ({error.strerror})") from None
     except (ValueError, RecursionError) as error:
@@ -112,6 +127,76 @@ def _is_of_type(value: Any, annotation: str) -> bool:
     if isinstance(value, list) and not all(isinstance(word, str) for word in value):
         return False
     return isinstance(value, _KINDS[name])
+
+
+def require(libraries: Sequence[str]) -> None:
+    """Raise ``ValueError`` if one of these libraries is not installed."""
+    missing = [name for name in libraries if importlib.util.find_spec(name) is None]
+    if missing:
+        raise ValueError(f"training needs {', '.join(missing)}: pip install -e '.[train]'")
+
+
+def find_run(run: AnyRun, out: Path, given: Collection[str]) -> AnyRun:
+    """Return the arguments of the run in ``out``, which is to be resumed.
+
+    Args:
+        run: The arguments from the command line.
+        out: The directory of the run.
+        given: The names of the arguments that were typed.
+
+    Raises:
+        ValueError: There is no run, or one of the arguments that were typed differs.
+    """
+    path = out / ARGUMENTS
+    if not path.is_file():
+        raise ValueError(f"--resume: there is no run in {out} (no {ARGUMENTS})")
+    stored = read_run(path, type(run))
+    free = {name: getattr(run, name) for name in given if name in run.may_change}
+    stored = replace(stored, **free)
+    names = {"option": "options", "set_": "settings"}
+    for name in given:
+        mine, its = (getattr(r, names.get(name, name), None) for r in (run, stored))
+        if mine != its:
+            raise ValueError(f"--resume: the run in {out} has {names.get(name, name)} = {its!r}, not {mine!r}")
+    return stored
+
+
+def write_run(run: Arguments, out: Path, *, resume: bool) -> None:
+    """Make the directory of a run and write its arguments into it.
+
+    Raises:
+        ValueError: The run is new and something is there, or nothing can be written.
+    """
+    if not resume and not is_vacant(out):
+        raise ValueError(f"--out {out} exists: choose another directory, or go on with the run in it by --resume")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        write_file(out / ARGUMENTS, json.dumps(asdict(run)).encode())
+    except OSError as error:
+        raise ValueError(f"--out {out} cannot be written ({error.strerror})") from None
+
+
+def read_state(path: Path, kind: str) -> dict[str, Any]:
+    """Read the state of a run: tensors and plain values, no code.
+
+    Args:
+        path: The file.
+        kind: What its ``"format"`` says.
+
+    Raises:
+        ValueError: The file is something else.
+    """
+    import torch
+
+    if not path.is_file():  # opening a FIFO would wait for somebody to write
+        raise ValueError(f"{path}: this is not a readable state of a training run (it is not a regular file)")
+    try:
+        state = torch.load(path, weights_only=True)
+    except Exception as error:  # the parsers of torch raise anything in a broken file
+        raise ValueError(f"{path}: this is not a readable state of a training run ({join_lines(error)})") from None
+    if not isinstance(state, dict) or state.get("format") != kind:
+        raise ValueError(f"{path}: this is not a state of a training run of this version ({kind})")
+    return state
 
 
 def is_vacant(path: Path) -> bool:

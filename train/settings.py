@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -89,14 +89,24 @@ def load_settings(game: Game, changes: Iterable[str] = (), *, warm_start: bool =
     own = values.pop("warm_start", {})
     if warm_start:
         values |= table["warm_start"] | own
+    return Settings(**values | read_changes(changes, _TYPES))
+
+
+def read_changes(changes: Iterable[str], known: Collection[str]) -> dict[str, Any]:
+    """Read changes of settings such as ``"learning_rate=1e-4"``. A value that is no literal is a word.
+
+    Raises:
+        ValueError: One is not of this form, or there is no such setting.
+    """
+    values: dict[str, Any] = {}
     for change in changes:
         name, equals, text = change.partition("=")
         if not equals:
-            raise ValueError(f"--set {change!r}: NAME=VALUE is expected, as in n_envs=32")
-        if name not in _TYPES:
-            raise unknown("setting", name, _TYPES)
+            raise ValueError(f"--set {change!r}: NAME=VALUE is expected, as in {next(iter(known))}=32")
+        if name not in known:
+            raise unknown("setting", name, known)
         try:
             values[name] = ast.literal_eval(text)
         except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
-            values[name] = text  # a word
-    return Settings(**values)
+            values[name] = text
+    return values

@@ -107,6 +107,34 @@ def _check_address(address: str) -> None:
         raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
 
 
+def start_ray(address: str | None = None, workers: int | None = None) -> tuple[Any, bool]:
+    """Return the module ``ray``, connected to a cluster, and whether the cluster was started here.
+
+    Args:
+        address: The address of a running cluster; ``None`` starts one on this machine unless this process is in one already.
+        workers: The number of cores of a cluster started here; by default all cores of the machine.
+
+    Raises:
+        ValueError: Ray is not installed, or no cluster answers.
+    """
+    try:
+        import ray
+    except ModuleNotFoundError:
+        raise ValueError("Ray is not installed: install it with: pip install 'card-envs[ray]'") from None
+    if ray.is_initialized():
+        return ray, False
+    settings: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
+    if address is None:
+        settings["num_cpus"] = workers
+    else:
+        _check_address(address)
+    try:
+        ray.init(address=address or "local", **settings)
+    except ConnectionError as error:
+        raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
+    return ray, True
+
+
 class RayCluster:
     """Workers of a Ray cluster.
 
@@ -121,26 +149,11 @@ class RayCluster:
     """
 
     def __init__(self, roster: Roster, address: str | None = None, workers: int | None = None) -> None:
-        try:
-            import ray
-        except ModuleNotFoundError:
-            raise ValueError("Ray is not installed: install it with: pip install 'card-envs[ray]'") from None
         if not all(isinstance(spec, str) for spec in roster.specs.values()):
             raise ValueError("on Ray, players must be named by specs, because every worker makes its own")
         self._specs = tuple((name, str(spec)) for name, spec in roster.specs.items())
-        self._ray: Any = ray
-        self._started = not ray.is_initialized()
-        if self._started:
-            settings: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": logging.ERROR}
-            if address is None:
-                settings["num_cpus"] = workers
-            else:
-                _check_address(address)
-            try:
-                ray.init(address=address or "local", **settings)
-            except ConnectionError as error:
-                raise ValueError(f"no Ray cluster answers at {address!r} ({error})") from None
-        self._remote = ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
+        self._ray, self._started = start_ray(address, workers)
+        self._remote = self._ray.remote(num_cpus=1, max_retries=RETRIES, retry_exceptions=False)(_play)
 
     def run(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Shard]]:
         """Play the tasks and yield each with its shard."""

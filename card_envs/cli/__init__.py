@@ -9,7 +9,7 @@ import typer
 from typer.core import TyperGroup
 
 import card_envs
-from card_envs.cli import bench, games, play, replay, rules, speed, warm
+from card_envs.cli import agents, bench, games, play, replay, rules, speed, warm
 from card_envs.console import allow_any_output
 from card_envs.risk.cli import app as risk_app
 
@@ -60,6 +60,7 @@ def root(
 
 
 app.command("games")(games.list_games)
+app.command("agents")(agents.show_agents)
 app.command("rules")(rules.show_rules)
 app.command("play")(play.play)
 app.command("replay")(replay.replay)

@@ -281,6 +281,7 @@ class Batch:
         *,
         decks: int = 1,
         until: str = "deal",
+        value: str = "margin",
         rows: ArrayLike | None = None,
         seeds: ArrayLike | None = None,
     ) -> NDArray[np.float64]:
@@ -303,21 +304,25 @@ class Batch:
             decks: On how many decks each candidate is played. In every one of them the cards that are still to be drawn are
                 shuffled anew, and later shuffles are others, but the hands stay as they are. 0 plays once on the true deck.
             until: Whether to play to the end of the ``"match"`` or of the current ``"deal"``.
+            value: What the end of a deal is worth: the ``"margin"`` of its scores, or what the ``"match"`` is expected to pay.
             rows: The rows of the decisions; by default all. A row may be named more than once.
             seeds: An integer array [n]. If it is given, the decks and the choices of the policy at the n-th decision are drawn
                 from ``seeds[n]`` alone, no longer from the identity of the match and the number of the decision.
 
         Returns:
-            The mean over the decks of what the seat to move is paid, float64 [n, C]: ``reward="win"`` of a match,
-            ``reward="margin"`` of a deal. It is NaN where there is no action.
+            The mean over the decks of what the seat to move is paid, float64 [n, C]: ``reward="win"`` of a match or with
+            ``value="match"``, else ``reward="margin"`` of a deal. It is NaN where there is no action.
 
         Raises:
             IllegalAction: Some candidates are not legal; the message names their rows.
             ValueError: An array has a wrong shape or dtype, ``decks`` is not a whole number from 0, a row is out of range or
-                its match is over, or the policy is unknown or its parameters are not allowed.
+                its match is over, the policy, its parameters or ``value`` are unknown or not allowed.
         """
         chosen, checked = check_policy(self.matches, policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
+        value_match = check_choice("value", value, ("margin", "match")) == "match"
+        if value_match and self.game.match_value is None:
+            raise ValueError(f"value = 'match': {self.game.name} cannot tell what a match is worth after a deal")
         decks = check_count("decks", decks, least=0)
         which = self.matches.rows if rows is None else check_rows(rows, self.size)
         actions = check_candidates(candidates, len(which))
@@ -326,7 +331,7 @@ class Batch:
         wrong, refused = find_illegal_candidates(self.matches, which, actions)
         if len(wrong):
             raise IllegalAction(explain_illegal(self.matches, wrong, refused))
-        return self.matches.fork_values(which, actions, chosen, checked, decks, whole_match, drawn_from)
+        return self.matches.fork_values(which, actions, chosen, checked, decks, whole_match, drawn_from, value_match)
 
     # -- looking and copying
 

@@ -8,8 +8,10 @@ from functools import cache
 
 import numpy as np
 
-from card_envs.engine.game import Game, Policy
+from card_envs.engine.bits import count_legal, nth_legal
+from card_envs.engine.game import Game, Policy, Rule
 from card_envs.engine.jitable import register_jitable
+from card_envs.engine.loops import STREAM, Loop, decision_key
 from card_envs.engine.networks import MAP, RELU, SCORER
 from card_envs.engine.random import stream, unit
 
@@ -143,10 +145,11 @@ def make_scorer(game: Game, teacher: Policy) -> Policy:
     """
     action_features, teach = game.action_features, teacher.choose
     flag = game.action_feature_size
-    assert action_features is not None
+    if action_features is None:
+        raise ValueError(f"{game.name} has no action features, so a network cannot score its actions")
 
     @register_jitable
-    def write_inputs(s, seat, words, key, p):
+    def score(s, seat, words, key, p):
         found = list_actions(words, p.actions)
         actions, inputs = p.actions[:found], p.inputs[:found]
         for n in range(found):
@@ -157,19 +160,11 @@ def make_scorer(game: Game, teacher: Policy) -> Policy:
         for n in range(found):
             if actions[n] == choice:
                 inputs[n, flag] = 1.0
+        write_scores(p, found)
         return found
 
-    @register_jitable
-    def choose(s, seat, words, key, p):
-        found = write_inputs(s, seat, words, key, p)
-        if found > 1:
-            write_scores(p, found)
-            return pick_action(p, found, key)
-        return p.actions[0]
-
-    return Policy(
-        f"scorer_{teacher.name}", choose, f"the action with the highest score, starting from {teacher.name}", form=SCORER
-    )
+    meaning = f"plays the action with the highest score of a network that starts from {teacher.name}"
+    return Policy(f"scorer_{teacher.name}", make_choose(score), meaning, form=SCORER, score=score)
 
 
 @cache
@@ -178,10 +173,8 @@ def make_map(game: Game, teacher: Policy) -> Policy:
     observe, teach = game.observe, teacher.choose
 
     @register_jitable
-    def choose(s, seat, words, key, p):
+    def score(s, seat, words, key, p):
         found = list_actions(words, p.actions)
-        if found == 1:
-            return p.actions[0]
         observe(s, seat, p.inputs[0])
         width = p.sizes[1]
         start_layer(p.weights, p.sizes[0] * width, p.hidden[0], width)
@@ -190,7 +183,48 @@ def make_map(game: Game, teacher: Policy) -> Policy:
         choice = teach(s, seat, words, key, p.teacher) if p.skip[0] != 0.0 else -1
         for n in range(found):
             p.scores[n] = logits[p.actions[n]] + (p.skip[0] if p.actions[n] == choice else np.float32(0.0))
-        return pick_action(p, found, key)
+        return found
 
     meaning = f"plays the action with the highest logit of a network that starts from {teacher.name}"
-    return Policy(f"map_{teacher.name}", choose, meaning, form=MAP)
+    return Policy(f"map_{teacher.name}", make_choose(score), meaning, form=MAP, score=score)
+
+
+def make_choose(score: Rule) -> Rule:
+    """Make the ``choose`` of a policy from the function that scores its legal actions. A single one needs no score."""
+
+    @register_jitable
+    def choose(s, seat, words, key, p):
+        if count_legal(words) == 1:
+            return nth_legal(words, 0)
+        return pick_action(p, score(s, seat, words, key, p), key)
+
+    return choose
+
+
+def make_score_loop(game: Game, policy: Policy) -> Loop:
+    """Make the loop that scores the legal actions of the seat to move in each of ``rows``, one decision after the other.
+
+    It writes their number into ``counts[n]``, and for each action its index and score into ``actions`` and ``scores``. Where
+    ``inputs`` has rows, they get the inputs of a scorer.
+    """
+    score = policy.score
+    assert score is not None
+
+    def write(m, rows, parameters, counts, actions, scores, inputs):
+        at = 0
+        for n in range(len(rows)):
+            r = rows[n]
+            s = m.states[r]
+            key = decision_key(m.keys[r, STREAM], m.decisions[r], s.to_move)
+            found = score(s, s.to_move, m.words[r], key, parameters)
+            counts[n] = found
+            for i in range(found):
+                actions[at] = parameters.actions[i]
+                scores[at] = parameters.scores[i]
+                if len(inputs) > 0:
+                    for k in range(inputs.shape[1]):
+                        inputs[at, k] = parameters.inputs[i, k]
+                at += 1
+        return at
+
+    return Loop(f"score_{policy.name}", write, (score, decision_key))

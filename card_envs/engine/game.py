@@ -78,6 +78,8 @@ class Policy:
         defaults: The names of the parameters, in order, and their default values.
         reads_mask: Whether ``choose`` looks at ``words``. If it does not, playouts make no masks.
         form: What a network computes, ``"scorer"`` or ``"map"``; empty for a built-in policy.
+        score: Of a network: ``score(state, seat, words, key, parameters) -> count``, which writes the legal actions and their
+            scores into the parameters.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Policy:
     defaults: Mapping[str, float] = field(default_factory=dict)
     reads_mask: bool = True
     form: str = ""
+    score: Rule | None = None
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,8 @@ PIECES = {
 # Modules that a game may lack.
 OPTIONAL_PIECES = {
     "features": {"action_feature_specs": "ACTION_FIELDS", "action_features": "action_features"},
-    "race": {"match_value": "match_value"},
     "beliefs": {"likelihood": "likelihood"},
+    "race": {"match_value": "match_value"},
 }
 
 
@@ -143,11 +146,11 @@ class Game:
     ``words`` is the action mask viewed as uint64, as a :class:`Policy` gets it. Like ``observe``, it uses only what the seat
     knows.
 
+    A game may say how far hands agree with what is known of everybody's choices. ``likelihood(state, seat)`` is a number above
+    0, in proportion to how likely the choices of all seats but ``seat`` are, given the hands in ``state``.
+
     A game may say what a match is worth between two deals. ``match_value(state, seat)`` is what the match is expected to pay
     ``seat`` with ``reward="win"``, just after a deal has begun. It may use only what was known when the last one ended.
-
-    A game may say how likely the others' past actions are. ``likelihood(state, seat)`` is greater than 0, and proportional to
-    the probability with which the other seats have acted as they did in this deal if the hidden cards lie as in ``state``.
     """
 
     module: str  # the package of the game, which holds this object as GAME
@@ -186,8 +189,8 @@ class Game:
     picture: Callable[[dict[str, Any]], Picture]  # made from Table.state() or Table.view(seat)
     action_feature_specs: tuple[FieldSpec, ...] = ()
     action_features: Rule | None = None
-    match_value: Rule | None = None
     likelihood: Rule | None = None
+    match_value: Rule | None = None
 
     @classmethod
     def from_package(

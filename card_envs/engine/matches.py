@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from card_envs.engine import loops, rollouts
 from card_envs.engine.compiled import unwrap
 from card_envs.engine.features import compute_features
+from card_envs.engine.forward import make_score_loop
 from card_envs.engine.game import Policy
 from card_envs.engine.keys import derive_roots
 from card_envs.engine.loops import REFRESH, RESET
 from card_envs.engine.match_arrays import Flags, MatchArrays, Rows
-from card_envs.engine.networks import copy_parameters
+from card_envs.engine.networks import SCORER, NetworkParameters, ScoredActions, copy_parameters
 from card_envs.engine.parameters import Parameters
 from card_envs.engine.pool import share
 from card_envs.engine.posts import CARRIES_OUT, CHECKS
@@ -209,6 +210,19 @@ class Matches(MatchArrays):
         self._choosers[policy] = unwrap(choose)
         return over
 
+    def score_actions(self, rows: Rows, policy: Policy, parameters: NetworkParameters) -> ScoredActions:
+        """Return the scores that a network gives to the legal actions of the seats to move in these rows."""
+        size = int(np.count_nonzero(self.mask[rows]))
+        width = parameters.inputs.shape[1] if policy.form == SCORER else 0
+        scored = ScoredActions(
+            counts=np.zeros(len(rows), np.int64),
+            actions=np.zeros(size, np.int64),
+            scores=np.zeros(size, np.float32),
+            inputs=np.zeros((size if width else 0, width), np.float32),
+        )
+        self._load_policy_loop(make_score_loop, policy)(self.arrays, rows, parameters, *scored)
+        return scored
+
     def sample(self) -> tuple[NDArray[np.int64], int]:
         """Return a random legal action for every row, int64 [size], and how many matches are over, which have none."""
         if self._team is not None:
@@ -253,13 +267,16 @@ class Matches(MatchArrays):
         decks: int,
         whole_match: bool,
         seeds: NDArray[np.int64] | None = None,
+        value_match: bool = False,
     ) -> NDArray[np.float64]:
         """Return what the ``candidates`` of ``rows`` are worth, float64 [n, C]: see :class:`card_envs.engine.rollouts.Forks`.
 
+        With ``value_match`` the end of a deal is valued by the ``match_value`` of the game, which must have one.
         With ``decks`` 0 they are played once on the true deck. The policy draws from ``seeds``, int64 [n], if they are given.
         """
         forks = prepare_forks(self.arrays, rows, candidates, seeds)
-        fork = self._load_policy_loop(rollouts.make_fork_loop, policy)
+        make = rollouts.make_match_fork_loop if value_match else rollouts.make_fork_loop
+        fork = self._load_policy_loop(make, policy)
         orders = self.later_orders.to_arrays()
 
         def run(part: slice) -> None:

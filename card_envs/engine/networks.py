@@ -54,6 +54,22 @@ class NetworkParameters(NamedTuple):
     scores: Floats
 
 
+class ScoredActions(NamedTuple):
+    """The legal actions of n decisions and what a network makes of them, one decision after the other.
+
+    Attributes:
+        counts: How many actions each decision has, int64 [n]; m is their sum.
+        actions: The actions, int64 [m], within each decision in the order of their indices.
+        scores: Their scores, float32 [m].
+        inputs: The inputs of a scorer, float32 [m, inputs]; of a map there are none.
+    """
+
+    counts: NDArray[np.int64]
+    actions: NDArray[np.int64]
+    scores: Floats
+    inputs: Floats
+
+
 def flatten_layers(layers: Layers) -> Floats:
     """Return layers, each (weight [out, in], bias [out]), as the ``weights`` of :class:`NetworkParameters`."""
     return np.concatenate([part.ravel() for weight, bias in layers for part in (weight.T, bias)]).astype(np.float32)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from card_envs.engine.game import Game, Policy
+from card_envs.engine.game import Game, Policy, Rule
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import FORK_DECK, FORK_POLICIES, derive, derive_roots
 from card_envs.engine.loops import MATCH, NOBODY, ROW, STREAM, Arrays, Loop, decision_key, pay_score, pay_win
@@ -149,6 +149,15 @@ def make_rollout_loop(game: Game, policy: Policy) -> Loop:
     return Loop(f"rollout_{policy.name}", rollout, (play_on, pay_end))
 
 
+@register_jitable
+def pay_mover(s, mover, whole_match, scale, paid):
+    """What ``mover`` is paid: their share of the win for a whole match, their margin for a deal. ``paid`` is scratch memory."""
+    for seat in range(len(paid)):
+        paid[seat] = 0.0
+    pay_end(s, whole_match, scale, paid)
+    return paid[mover]
+
+
 def make_fork_loop(game: Game, policy: Policy) -> Loop:
     """Make the loop that plays several actions at each decision, and goes on with one built-in policy, all on the same decks.
 
@@ -156,6 +165,22 @@ def make_fork_loop(game: Game, policy: Policy) -> Loop:
     there is no candidate. With ``decks`` 0 the true deck is played once. The matches ``m`` are only read; ``scratch`` holds
     another match, which is overwritten.
     """
+    return _make_fork_loop(game, policy, "fork", pay_mover)
+
+
+def make_match_fork_loop(game: Game, policy: Policy) -> Loop:
+    """Make the same loop for a game with a ``match_value``, by which it values what the match pays at the end of a deal."""
+    match_value = game.match_value
+    assert match_value is not None
+
+    @register_jitable
+    def value_match(s, mover, whole_match, scale, paid):
+        return pay_mover(s, mover, True, scale, paid) if s.over else match_value(s, mover)
+
+    return _make_fork_loop(game, policy, "match_fork", value_match)
+
+
+def _make_fork_loop(game: Game, policy: Policy, name: str, value_end: Rule) -> Loop:
     play_on = make_play_on(game, policy)
 
     def fork(m, scratch, forks, decks, whole_match, scale, parameters, orders):
@@ -183,12 +208,9 @@ def make_fork_loop(game: Game, policy: Policy) -> Loop:
                     if action >= 0:
                         scratch.states[0] = scratch.template[0]
                         play_on(s, action, m.decisions[r], key, words, mask, whole_match, parameters, given, orders)
-                        for seat in range(len(paid)):
-                            paid[seat] = 0.0
-                        pay_end(s, whole_match, scale, paid)
-                        forks.values[n, c] += paid[mover]
+                        forks.values[n, c] += value_end(s, mover, whole_match, scale, paid)
             for c in range(width):
                 forks.values[n, c] /= passes
         return 0
 
-    return Loop(f"fork_{policy.name}", fork, (play_on, pay_end, shuffle_stock, derive))
+    return Loop(f"{name}_{policy.name}", fork, (play_on, value_end, shuffle_stock, derive))

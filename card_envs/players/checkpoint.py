@@ -99,10 +99,20 @@ def load_player(path: str | Path, *, deterministic: bool = True) -> Network:
     """
     name = name_file(path)
     raw, tensors = _read_file(Path(path), name)
-    metadata = _read_metadata(name, raw)
+    metadata = _check_metadata(name, raw)
     layers = _read_layers(name, tensors, metadata)
     skip = _read_skip(name, tensors, metadata)
     return Network(layers, metadata, skip=skip, deterministic=deterministic, name=name)
+
+
+def read_metadata(path: str | Path) -> dict[str, Any]:
+    """Return the metadata of a checkpoint, as :func:`make_metadata` makes them.
+
+    Raises:
+        ValueError: There is no such file, or it is not a checkpoint of this package.
+    """
+    name = name_file(path)
+    return _check_metadata(name, _read_file(Path(path), name)[0])
 
 
 def _read_file(path: Path, name: str) -> tuple[dict[str, str], dict[str, NDArray[np.float32]]]:
@@ -126,7 +136,7 @@ def _read_file(path: Path, name: str) -> tuple[dict[str, str], dict[str, NDArray
         raise ValueError(f"{name}: not a readable safetensors file ({join_lines(reason)})") from None
 
 
-def _read_metadata(name: str, raw: Mapping[str, str]) -> dict[str, Any]:
+def _check_metadata(name: str, raw: Mapping[str, str]) -> dict[str, Any]:
     metadata: dict[str, Any] = {}
     for key, kind in _KEYS.items():
         if key not in raw:

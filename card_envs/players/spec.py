@@ -14,6 +14,7 @@ from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.engine.parameters import LARGEST_PARAMETER
 from card_envs.players.checkpoint import load_player
 from card_envs.players.player import Bindable, BuiltIn, Function, Particular, Player
+from card_envs.players.shipped import AGENT, MEANING, find_agent, list_agents
 
 LONGEST_ARGUMENTS = 1000  # characters between the parentheses of a spec
 _SPEC = re.compile(r"(?P<name>[\w.]+(:[\w.]+)?)\s*(\((?P<arguments>.*)\))?", re.DOTALL)
@@ -43,7 +44,8 @@ def register_player(game: str, name: str, target: str, meaning: str = "") -> Non
 
 def registered_players(game: str) -> dict[str, str]:
     """Return the names that :func:`register_player` gave to players of a game, and what these do."""
-    return {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
+    names = {name: entry.meaning for (its_game, name), entry in _registered.items() if its_game == game}
+    return names | ({AGENT: MEANING} if any(agent.game == game for agent in list_agents()) else {})
 
 
 def split_specs(text: str) -> list[str]:
@@ -97,6 +99,8 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         player = _make_player(spec, getattr(spec, "__name__", repr(spec)), problem)
     elif spec.endswith(".safetensors"):
         player = load_player(spec)
+    elif spec == AGENT:
+        player = load_player(find_agent(game, game.resolve(options or {})))
     else:
         name, arguments, keywords = _parse(spec)
         top = name.partition(":")[0].partition(".")[0]
@@ -181,7 +185,7 @@ def resolve_bindable(player: str | Bindable, game: Game, options: Options) -> Bi
     """Return a player that can choose in compiled code, for players that search. No spec runs code.
 
     Args:
-        player: The spec of a built-in player or of a checkpoint, or such a player.
+        player: The spec of a built-in player or of a checkpoint, ``agent``, or such a player.
         game: The game that the player is to play.
         options: The values of all options.
 
@@ -189,7 +193,9 @@ def resolve_bindable(player: str | Bindable, game: Game, options: Options) -> Bi
         ValueError: It is another player, or it cannot play this game with these options.
     """
     if isinstance(player, str):
-        player = load_player(player) if player.endswith(".safetensors") else resolve_policy(player, game)
+        path = find_agent(game, options) if player == AGENT else player
+        is_network = player == AGENT or player.endswith(".safetensors")
+        player = load_player(path) if is_network else resolve_policy(player, game)
     player.bind(game, options)
     return player
 

@@ -10,10 +10,14 @@ from typing import Any
 
 import numpy as np
 
+import card_envs
 from card_envs import Game
 from card_envs.engine.picture import Picture, Seat
-from card_envs.games.flip7.state import CARDS, GIVE, PICK
+from card_envs.engine.rows import States
+from card_envs.games.flip7.state import CARDS, GIVE, NOBODY, PICK
+from tests.reference import flip7_features
 from tests.reference.flip7 import ACTIONS, MODIFIERS, NUMBERS, VALUE
+from tests.reference.flip7_features import busts, line_points
 
 LINE_CARDS = NUMBERS + MODIFIERS
 GIVEN = MODIFIERS + ACTIONS
@@ -74,25 +78,22 @@ def question(game: Game, state: Any) -> str:
     return f"{game.phases[state['phase']]} {game.cards[card]}"
 
 
-def busts(line: list[str], card: str) -> bool:
-    """Whether a number card busts a player with this line (F22, F28, F30), counted anew."""
-    if card not in NUMBERS or card == "unlucky7":
-        return False
-    numbers = [*(other for other in line if other in NUMBERS), card]
-    alike = [other for other in numbers if VALUE[other] == VALUE[card]]
-    return len(alike) > (2 if "lucky13" in alike else 1)
-
-
-def line_points(line: list[str], status: str, brutal: bool, flips: bool) -> int:
-    """F39 without the 15, F31, F41, F42, F44."""
-    minus = sum(int(card) for card in line if card.startswith("-"))
-    if status == "busted":
-        return minus
-    if "0" in line and not flips:
-        return 0
-    points = sum(VALUE[card] for card in line if card in NUMBERS)
-    points = (points // 2 if "/2" in line else points) + minus
-    return points if brutal else max(points, 0)
+def next_card(state: dict[str, Any], seat: int, source: list[str]) -> float:
+    """What a card drawn now is expected to bring an active seat: of each, the score with it less that without it."""
+    line, options, points = state["lines"][seat], state["options"], 0
+    if state["status"][seat] != "active" or state["phase"] in ("bonus", "over"):
+        return 0.0
+    now = line_points(line, "active", options["brutal"], flips=False)
+    for card in source:
+        if card not in NUMBERS:
+            continue
+        after = ["unlucky7"] if card == "unlucky7" else [*line, card]
+        numbers = [other for other in after if other in NUMBERS]
+        flips = (len(numbers) if options["pair_counts_twice"] else len({VALUE[other] for other in numbers})) >= 7
+        points -= now
+        if not busts(line, card):
+            points += line_points(after, "active", options["brutal"], flips) + 15 * flips
+    return points / len(source)
 
 
 def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
@@ -116,11 +117,19 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "discard": [float(state["discard"].count(card)) for card in CARDS],
         "deck": [float(len(state["deck"]))],
         "round": [float(state["deal"])],
+        "next_card": [next_card(state, seat, source)],
         "line": [[float(card in state["lines"][s]) for card in LINE_CARDS] for s in seats],
         "line_score": [
             float(line_points(state["lines"][s], state["status"][s], options["brutal"], s == flipper)) for s in seats
         ],
         "total": [float(np.clip(state["totals"][s], -2 * options["target"], 2 * options["target"])) for s in seats],
+        "standing": [
+            float(np.clip(
+                state["totals"][s] + line_points(state["lines"][s], state["status"][s], options["brutal"], s == flipper),
+                -2 * options["target"], 2 * options["target"],
+            ))
+            for s in seats
+        ],
         "p_bust": [
             0.0 if state["status"][s] == "busted"
             else float(Fraction(sum(busts(state["lines"][s], card) for card in source), len(source)))
@@ -137,6 +146,25 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "waiting": [float(waiting[s]) for s in seats],
         "picked_from": [float((state["picked"] or [None])[0] == s) for s in seats],
     }  # fmt: skip
+
+
+def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> dict[str, Any]:
+    """What the features of an action must say, in plain figures, from ``view(seat)`` and what the default opponent would do."""
+    parameters = card_envs.load_game("flip7").policy("ev").defaults
+    return flip7_features.action_facts(view, seat, action, chosen, parameters)
+
+
+def turn_seats(states: States, players: int) -> None:
+    """Every seat moves on by one."""
+    for name in ("totals", "scores", "held", "numbers", "minus", "status", "last_status", "void", "length", "cards"):
+        states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
+    for name in ("to_move", "dealer", "turn", "flipper", "bonus", "picked_seat"):
+        states[name] = np.where(states[name] == NOBODY, NOBODY, (states[name] + 1) % players)
+    seats = states["agenda"][:, :, 1]
+    states["agenda"][:, :, 1] = np.where(seats == NOBODY, NOBODY, (seats + 1) % players)
+
+
+RENUMBERINGS = (turn_seats,)
 
 
 def check_picture(picture: Picture, state: dict[str, Any], where: str) -> None:

@@ -14,7 +14,7 @@ from card_envs import Game
 from card_envs.engine.picture import Picture
 from card_envs.engine.rows import States
 from tests.reference import pis_yedili_features
-from tests.reference.french_deck import CARDS, SUITS
+from tests.reference.french_deck import CARDS, RANKS, SUITS
 
 PHASES = ["lead", "turn", "drawn", "sevens", "suit", "ace"]
 
@@ -78,7 +78,7 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
     return {
         "hand": [float(card in state["hands"][seat]) for card in CARDS],
         "pile": [float(card in state["pile"]) for card in CARDS],
-        "top": [float(card == (state["pile"] or [None])[-1]) for card in CARDS],
+        "top": [float((state["pile"] or [" "])[-1][0] == rank) for rank in RANKS],
         "suit": [float(state["suit"] == suit) for suit in SUITS],
         "phase": [float(state["phase"] == phase) for phase in PHASES],
         "sevens": [float(state["sevens"])],
@@ -90,6 +90,10 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "total": [float(min(state["totals"][s], 1000)) for s in seats],
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
+        "proved": [[float(group in state["shown"][s]["proved"]) for group in (*RANKS, *SUITS)] for s in seats],
+        "suggested": [[float(group in state["shown"][s]["suggested"]) for group in (*RANKS, *SUITS)] for s in seats],
+        "proved_drawn": [float(state["shown"][s]["proved_drawn"]) for s in seats],
+        "suggested_drawn": [float(state["shown"][s]["suggested_drawn"]) for s in seats],
     }
 
 
@@ -103,6 +107,8 @@ def turn_seats(states: States, players: int) -> None:
     """Every seat moves on by one."""
     for name in ("hands", "totals", "scores"):
         states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
+    for name in ("lacks", "drawn_since"):
+        states[name][:, :, :players] = np.roll(states[name][:, :, :players], 1, axis=2)
     for name in ("to_move", "dealer"):
         states[name] = (states[name] + 1) % players
 
@@ -111,6 +117,8 @@ def mirror_seats(states: States, players: int) -> None:
     """The seats are numbered the other way round."""
     for name in ("hands", "totals", "scores"):
         states[name][:, :players] = states[name][:, :players][:, ::-1].copy()
+    for name in ("lacks", "drawn_since"):
+        states[name][:, :, :players] = states[name][:, :, :players][:, :, ::-1].copy()
     for name in ("to_move", "dealer"):
         states[name] = players - 1 - states[name]
     states["direction"] *= -1

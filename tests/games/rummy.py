@@ -95,26 +95,24 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
             points[owner] += worth(card, options, low=meld["kind"] == "run" and number == 0)
     for place in ("below", "above"):
         fits[place] -= {card for _, card in lying}
+    shown = {card: -1.0 if kind == "set" else -0.5 for kind, card in lying}
+    duty = state["taken"] or state["must"] or ""
     melders = {mover for deal, mover, action in history if deal == state["deal"] and action.startswith("meld")}
     return {
         "hand": [float(card in state["hands"][seat]) for card in CARDS],
         "unseen": [float(card in state["deck"] + others) for card in CARDS],
-        "pile": [float(len(pile) - pile.index(card)) if card in pile else 0.0 for card in CARDS],
-        "top": [float(pile[-1:] == [card]) for card in CARDS],
-        "sets": [float(("set", card) in lying) for card in CARDS],
-        "runs": [float(("run", card) in lying) for card in CARDS],
+        "pile": [1 / (len(pile) - pile.index(card)) if card in pile else 0.0 for card in CARDS],
+        "table": [shown.get(card, float(any(card in some for some in fits.values()))) for card in CARDS],
         "high_aces": [float(any(m["cards"][-1] == f"A{suit}" and m["kind"] == "run" for m in melds)) for suit in SUITS],
-        "fits_set": [float(card in fits["set"]) for card in CARDS],
-        "fits_below": [float(card in fits["below"]) for card in CARDS],
-        "fits_above": [float(card in fits["above"]) for card in CARDS],
-        "taken": [float(card == state["taken"]) for card in CARDS],
-        "must": [float(card == state["must"]) for card in CARDS],
+        "duty": [float(state["taken"] is not None), float(state["must"] is not None)],
+        "duty_rank": [float(rank in duty[:1]) for rank in RANKS],
+        "duty_suit": [float(suit in duty[1:]) for suit in SUITS],
         "phase": [float(state["phase"] == phase) for phase in ("draw", "play")],
         "melded": [float(state["melded"])],
         "idle": [float(state["idle"])],
         "stock": [float(len(state["deck"]))],
         "deal": [float(state["deal"])],
-        "known": [[float(card in state["known"][s]) for card in CARDS] for s in seats],
+        "past": [[past(state, s, card) for card in CARDS] for s in seats],
         "hand_size": [float(len(state["hands"][s])) for s in seats],
         "laid": [float(points[s]) for s in seats],
         "total": [min(max(state["totals"][s] / options["target"], -MOST_TOTAL), MOST_TOTAL) * options["target"] for s in seats],
@@ -122,6 +120,14 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
     }
+
+
+def past(state: dict[str, Any], seat: int, card: str) -> float:
+    """What everybody has seen a player do with a card, as the observation says it."""
+    if card in state["known"][seat]:
+        return 1.0
+    choices = state["past"][seat]
+    return 0.5 * (card in choices["taken"]) - 0.5 * (card in choices["declined"]) - 1.0 * (card in choices["discarded"])
 
 
 def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> dict[str, Any]:
@@ -132,7 +138,19 @@ def action_facts(view: dict[str, Any], seat: int, action: str, chosen: str) -> d
 
 def turn_seats(states: States, players: int) -> None:
     """Every seat moves on by one."""
-    for name in ("hands", "known", "laid", "points", "last_laid", "last_caught", "has_melded", "totals", "scores"):
+    for name in (
+        "hands",
+        "known",
+        "laid",
+        "chosen",
+        "choices",
+        "points",
+        "last_laid",
+        "last_caught",
+        "has_melded",
+        "totals",
+        "scores",
+    ):
         states[name][:, :players] = np.roll(states[name][:, :players], 1, axis=1)
     for name in ("to_move", "dealer"):
         states[name] = (states[name] + 1) % players

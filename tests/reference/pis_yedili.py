@@ -7,11 +7,13 @@ and quotes their numbers.
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-from tests.reference.french_deck import CARDS, SUITS, canonical
+from tests.reference.french_deck import CARDS, RANKS, SUITS, canonical
 from tests.reference.match import Decisions, Match
 from tests.reference.streams import deck_of_each_deal
 
 POINTS = {**{str(n): n for n in range(2, 10)}, "T": 10, "Q": 10, "K": 10, "A": 15, "7": 20, "J": 25}  # P25
+KINDS = ("proved", "suggested")
+GROUPS = [*RANKS, *SUITS]
 
 Turn = Generator[None, str, int]  # decisions that tell at their end which seat has the next turn
 
@@ -24,6 +26,11 @@ def rank_of(card: str) -> str:
 def suit_of(card: str) -> str:
     """The suit of a card."""
     return card[1]
+
+
+def in_groups(card: str, groups: list[str]) -> bool:
+    """Whether a card has one of some ranks, or, if it is no jack, one of some suits."""
+    return rank_of(card) in groups or (suit_of(card) in groups and rank_of(card) != "J")
 
 
 class HandEmpty(Exception):
@@ -77,6 +84,7 @@ class PisYedili(Match):
             "suit": self.suit,
             "sevens": self.sevens,
             "direction": self.direction,
+            "shown": [dict(shown) for shown in self.shown],
         }
 
     # ------------------------------------------------------------------ match, deal
@@ -100,6 +108,9 @@ class PisYedili(Match):
         self.suit: str | None = None  # to be followed
         self.sevens = 0  # how many are open: k
         self.direction = 1  # P22
+        self.shown: list[dict[str, Any]] = [
+            {"proved": [], "proved_drawn": 0, "suggested": [], "suggested_drawn": 0} for _ in range(self.players)
+        ]
         leader = (self.dealer + 1) % self.players
         for step in range(7 * self.players):  # P19: one card at a time, clockwise
             self.hands[(leader + step) % self.players].append(self.deck.pop(0))
@@ -142,6 +153,7 @@ class PisYedili(Match):
         """P4: while a seat holds no club, it draws; then it plays a club; P5: without any effect."""
         while not (clubs := [card for card in self.hands[seat] if suit_of(card) == "c"]):
             yield from self.ask("lead", seat, ["draw"])
+            self.note_lack(seat, "proved", ["c"])
             self.draw(seat)
         action = yield from self.ask("lead", seat, self.plays(clubs))
         self.lay(seat, self.card_of(action))  # P5: also after Jc its suit, clubs, is to be followed
@@ -154,6 +166,7 @@ class PisYedili(Match):
             action = yield from self.ask("sevens", seat, [*self.plays(hand_sevens), "take"])  # P14
             if action != "take":
                 return (yield from self.play_card(seat, self.card_of(action)))
+            self.note_lack(seat, "suggested", ["7"])
             penalty = 3 * self.sevens
             self.sevens = 0  # P16: the 7 on top is then an ordinary card
             for _ in range(penalty):
@@ -169,10 +182,11 @@ class PisYedili(Match):
                 action = yield from self.ask("drawn", seat, [*plays, "pass"])  # P9
             else:
                 action = yield from self.ask("drawn", seat, ["draw", "pass"])  # P8
+            if action not in ("pass", "draw"):
+                return (yield from self.play_card(seat, self.card_of(action)))
+            self.note_lack(seat, "proved" if has_drawn and action == "draw" else "suggested", self.what_fits())
             if action == "pass":
                 return self.next_seat(seat)
-            if action != "draw":
-                return (yield from self.play_card(seat, self.card_of(action)))
             self.draw(seat)
             has_drawn = True
 
@@ -198,6 +212,7 @@ class PisYedili(Match):
             action = yield from self.ask("ace", seat, [*self.plays(self.matching(seat)), "pass"])
             if action != "pass":
                 return (yield from self.play_card(seat, self.card_of(action)))
+            self.note_lack(seat, "suggested", self.what_fits())
         return self.next_seat(seat)
 
     # ------------------------------------------------------------------ cards
@@ -225,6 +240,9 @@ class PisYedili(Match):
 
     def lay(self, seat: int, card: str) -> None:
         """A card goes from the hand on the pile; P23: an empty hand ends the deal and nothing else happens."""
+        for kind in KINDS:
+            if in_groups(card, self.shown[seat][kind]) and self.shown[seat][f"{kind}_drawn"] > 0:
+                self.shown[seat][f"{kind}_drawn"] -= 1
         self.hands[seat].remove(card)
         self.pile.append(card)
         self.suit = suit_of(card)
@@ -234,8 +252,32 @@ class PisYedili(Match):
     def draw(self, seat: int) -> None:
         """A card goes from the stock into the hand; P24, P17: an empty stock ends the deal, the card is kept."""
         self.hands[seat].append(self.deck.pop(0))
+        for kind in KINDS:
+            if self.shown[seat][kind]:
+                self.shown[seat][f"{kind}_drawn"] += 1
         if not self.deck:
             raise StockEmpty
+
+    # ------------------------------------------------------------------ what choices show (P29)
+
+    def what_fits(self) -> list[str]:
+        """P11, P13: the ranks and suits of which all cards may be played now, except that of a suit jacks are left out."""
+        top = self.pile[-1]
+        return [self.suit or ""] if rank_of(top) == "J" else sorted([rank_of(top), "J", suit_of(top)], key=GROUPS.index)
+
+    def note_lack(self, seat: int, kind: str, groups: list[str]) -> None:
+        """A seat shows that it has no card of some ranks and suits; the former ones are kept if both together exclude more."""
+        shown, size = self.shown[seat], len(self.hands[seat])
+        both = [group for group in GROUPS if group in groups or group in shown[kind]]
+        if self.count_unseen(both) * (size - shown[f"{kind}_drawn"]) > self.count_unseen(groups) * size:
+            shown[kind] = both
+        else:
+            shown[kind] = groups
+            shown[f"{kind}_drawn"] = 0
+
+    def count_unseen(self, groups: list[str]) -> int:
+        """How many cards of some ranks and suits are not in the pile."""
+        return len([card for card in CARDS if in_groups(card, groups) and card not in self.pile])
 
 
 def start(identity: tuple[int, int, int], orders: Sequence[list[str]], options: dict[str, Any]) -> PisYedili:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tests.reference.french_deck import CARDS, RANKS, SUITS
-from tests.reference.pis_yedili import POINTS, rank_of, suit_of
+from tests.reference.pis_yedili import POINTS, in_groups, rank_of, suit_of
 
 KINDS = ["play", "draw", "take", "pass", "suit"]
 PHASES = ["lead", "turn", "drawn", "sevens", "suit", "ace"]
@@ -56,6 +56,36 @@ def chance(wanted: list[str], unseen: list[str], size: int) -> float:
     return float(1 - (1 - share) ** size)
 
 
+class Weights:
+    """How likely a seat holds each unseen card, compared with one of which its choices have shown nothing.
+
+    Args:
+        shown: What the choices of the seat have shown, as in ``Table.view``.
+        size: How many cards the seat holds.
+        unseen: The cards that may be in its hand.
+    """
+
+    def __init__(self, shown: Mapping[str, Any], size: int, unseen: list[str]) -> None:
+        self.of = dict.fromkeys(unseen, 1.0)
+        self.size = size
+        for card in unseen:
+            if in_groups(card, shown["proved"]):
+                self.of[card] = min(1.0, shown["proved_drawn"] / size)
+            if in_groups(card, shown["suggested"]):
+                doubt = 0.6 if rank_of(card) in "J7" else 0.05
+                doubtful = 1 - (1 - doubt) * (1 - min(1.0, shown["suggested_drawn"] / size))
+                self.of[card] = min(self.of[card], doubtful)
+
+    def mean(self) -> float:
+        """The mean weight of all unseen cards."""
+        return sum(self.of.values()) / max(1, len(self.of))
+
+    def chance(self, wanted: list[str], size: int | None = None) -> float:
+        """How likely one of the wanted cards is in a hand whose every card is drawn by these weights."""
+        share = sum(weight for card, weight in self.of.items() if card in wanted) / max(1e-9, sum(self.of.values()))
+        return float(1 - (1 - share) ** (self.size if size is None else size))
+
+
 class Decision:
     """A decision as the mover sees it.
 
@@ -72,7 +102,8 @@ class Decision:
         self.unseen = [card for card in CARDS if card not in self.hand and card not in self.pile]
         self.stock: int = view["deck"]
         sizes = {s: hand for s, hand in enumerate(view["hands"]) if s != seat}
-        self.around = [sizes[(seat + d * view["direction"]) % self.players] for d in range(1, self.players)]
+        self.seats = [(seat + d * view["direction"]) % self.players for d in range(1, self.players)]
+        self.around = [sizes[other] for other in self.seats]
         self.fewest = min(self.around)
         self.late = self.players / (self.players + self.stock)
         mean = points_of(self.unseen) / max(1, len(self.unseen))
@@ -107,10 +138,14 @@ class Decision:
         return [card for card in cards if fits(card, on=top)]
 
     def find_replier(self, action: str) -> int:
-        """How many cards the first other player to be asked after the action holds."""
+        """How many turns after the next one comes that of the first other player to be asked after the action."""
         if self.is_played(action, "8"):  # P20; with two players the own turn comes before the reply
-            return self.around[1 % len(self.around)]
-        return self.around[-1 if self.is_played(action, "T") else 0]  # P21
+            return 1 % len(self.around)
+        return -1 if self.is_played(action, "T") else 0  # P21
+
+    def weigh(self, turn: int) -> Weights:
+        """The weights of the unseen cards for the player of that turn."""
+        return Weights(self.view["shown"][self.seats[turn]], self.around[turn], self.unseen)
 
     def find_answers(self, action: str) -> list[str]:
         """The unseen cards that may be played after the action: P14."""
@@ -145,7 +180,8 @@ def action_facts(
     verb, _, what = action.partition(" ")
     card = what if verb == "play" else None
     rest, drawn = d.keep(action), d.count_drawn(action)
-    size, ahead, replier = len(rest) + drawn, d.around[0], d.find_replier(action)
+    size, ahead, replier = len(rest) + drawn, d.around[0], d.around[d.find_replier(action)]
+    next_weights, weights = d.weigh(0), d.weigh(d.find_replier(action))
     follow, answers = d.follow(rest, action), d.find_answers(action)
     ends = not rest or (drawn > 0 and drawn == d.stock)
     again = (
@@ -178,6 +214,9 @@ def action_facts(
         "unseen_sevens": [len(of_ranks(d.unseen, "7")[0])],
         "next_jack": [chance(of_ranks(CARDS, "J")[0], d.unseen, ahead)],
         "next_seven": [chance(of_ranks(CARDS, "7")[0], d.unseen, ahead)],
+        "next_jack_weighted": [next_weights.chance(of_ranks(CARDS, "J")[0])],
+        "next_seven_weighted": [next_weights.chance(of_ranks(CARDS, "7")[0])],
+        "next_weight": [next_weights.mean()],
         "kind": [verb == kind for kind in KINDS],
         "rank": [card is not None and rank_of(card) == rank for rank in RANKS],
         "points": [points_of([card]) if card else 0.0],
@@ -188,6 +227,10 @@ def action_facts(
         "reply": [chance(answers, d.unseen, replier)],
         "reply_card": [len(answers) / max(1, len(d.unseen))],
         "reply_ranks": [chance(some, d.unseen, replier) for some in of_ranks(answers, "J7A8")],
+        "reply_weighted": [weights.chance(answers)],
+        "reply_one": [weights.chance(answers, 1)],
+        "reply_ranks_weighted": [weights.chance(some) for some in of_ranks(answers, "J7A8")],
+        "reply_weight": [weights.mean()],
         "rest_size": [size],
         "rest_few": flag_few(size),
         "rest_points": [points_of(rest)],
@@ -197,6 +240,7 @@ def action_facts(
         "follow_share": [len(follow) / max(1, len(rest))],
         "follow_points": [points_of(follow)],
         "comeback": [len(covered) / max(1, len(plain(answers)))],
+        "comeback_weighted": [sum(weights.of[other] for other in covered) / max(1, len(plain(answers)))],
         "lonely": [count_lonely(rest)],
         "longest": [len(in_suit(rest, find_longest(rest)))],
         "suits": [len({suit_of(card) for card in plain(rest)})],
@@ -249,7 +293,7 @@ def appraise_card(d: Decision, card: str, w: Mapping[str, float]) -> float:
         return value + two * (w["again_seven"] * (1 - back) + only * w["seven_back"] * back)
     if effect and (rank == "A" or (rank == "8" and two)):
         return value + bool(follow) * (w["again"] + w["again_follow"] * share + last * w["out"])
-    replier = d.find_replier(action)
+    replier = d.around[d.find_replier(action)]
     if replier == 1:
         if rank == "J" and not effect:
             fitting = in_suit(CARDS, "c")

@@ -28,7 +28,7 @@ CHOICES = {
 
 PLAIN = [  # of the state
     "deal", "dealer", "to_move", "phase", "totals", "deck", "winners", "truncated", "hands", "pile", "melds",
-    "taken", "must", "melded", "idle",
+    "past", "taken", "must", "melded", "idle",
 ]  # fmt: skip
 
 Meld = dict[str, Any]  # {"kind": "set" | "run", "cards": [...]}: a run from low to high, a set in suit order
@@ -120,6 +120,9 @@ class Rummy(Match):
         self.hands: list[list[str]] = [[] for _ in range(self.players)]
         self.laid: list[list[str]] = [[] for _ in range(self.players)]  # who laid which cards
         self.known: list[list[str]] = [[] for _ in range(self.players)]  # R30: seen taken and still held
+        self.past: list[dict[str, list[str]]] = [  # R30: what each seat last chose to do with a card
+            {"discarded": [], "declined": [], "taken": []} for _ in range(self.players)
+        ]
         self.melds: list[Meld] = []
         self.have_melded: set[int] = set()  # R19: seats that have melded in this deal
         self.idle = 0  # R10: idle turns in a row
@@ -148,6 +151,7 @@ class Rummy(Match):
             if action.startswith("discard"):  # R17: it ends the turn
                 card = action.split()[1]
                 self.leave_hand(seat, [card])
+                self.remember(seat, "discarded", card)
                 self.pile.append(card)
                 return action
             self.lay(seat, action)
@@ -255,12 +259,15 @@ class Rummy(Match):
         """R5, R6, R8: the card or cards at the start of the turn."""
         if action == "draw":
             cards = [self.deck.pop(0)]
+            self.remember(seat, "declined", self.pile[-1])
             self.idle = 0  # R10
         else:
             card = action.split()[1]
             place = self.pile.index(card)
             cards, self.pile = self.pile[place:], self.pile[:place]
             self.known[seat] += cards  # R30
+            for one in reversed(cards):
+                self.remember(seat, "taken", one)
             if len(cards) == 1:
                 self.taken = card  # R6
                 self.idle += 1  # R10: unless the seat melds or lays off
@@ -272,6 +279,13 @@ class Rummy(Match):
         """Cards leave the hand; R30: they are no longer known to be in it."""
         self.hands[seat] = [card for card in self.hands[seat] if card not in cards]
         self.known[seat] = [card for card in self.known[seat] if card not in cards]
+
+    def remember(self, seat: int, choice: str, card: str) -> None:
+        """R30: the latest choice of a seat about a card takes the place of an earlier one."""
+        for cards in self.past[seat].values():
+            if card in cards:
+                cards.remove(card)
+        self.past[seat][choice].append(card)
 
     def lay(self, seat: int, action: str) -> None:
         """R11-R16: carry out a meld or lay-off."""

@@ -15,6 +15,7 @@ from tests.reference.french_deck import CARDS, RANKS, SUITS
 
 KINDS = ["draw", "take", "discard", "layoff", "set", "run", "end"]
 PHASES = ["draw", "play"]
+CHOICES = ["discarded", "declined", "taken"]
 SCORING = ["positive", "laid", "negative"]
 UNSEEN_WEIGHT = 0.15
 FAR = 0.25
@@ -64,6 +65,10 @@ class Decision:
         self.sizes = {s: hand for s, hand in enumerate(view["hands"]) if s != seat}
         self.ahead = (seat + 1) % self.players
         self.known: list[str] = view["known"][self.ahead]
+        self.past: list[list[str]] = [view["past"][self.ahead][choice] for choice in CHOICES]
+        self.others_past = [
+            [card for s, past in enumerate(view["past"]) if s != seat for card in past[choice]] for choice in CHOICES
+        ]
         seen = [*self.hand, *self.pile, *(card for cards in (*view["laid"], *view["known"]) for card in cards)]
         self.unseen = [card for card in CARDS if card not in seen]
         self.hidden_share = (self.sizes[self.ahead] - len(self.known)) / max(1, len(self.unseen))
@@ -142,6 +147,16 @@ class Decision:
                 weights.setdefault(card, value)
         return lambda card: weights.get(card, 0.0)
 
+    def beside(self, card: str, distance: int) -> list[str]:
+        """The cards of the suit that lie so far from a card on the ladder of ranks."""
+        places = [place for place, rank in enumerate(self.ladder) if rank == card[0]]
+        steps = [place + step for place in places for step in (-distance, distance)]
+        return [self.ladder[step] + card[1] for step in steps if 0 <= step < len(self.ladder)]
+
+    def is_close(self, card: str, cards: Iterable[str]) -> bool:
+        """Whether a card is of the same rank as one of some cards, or beside one in its suit."""
+        return any(card[0] == other[0] or card in self.beside(other, 1) for other in cards)
+
     def take(self, action: str) -> list[str]:
         """R6, R8: the cards that an action takes."""
         verb, *cards = action.split()
@@ -191,21 +206,17 @@ def card_facts(d: Decision, action: str, cards: list[str], then: list[str], with
     verb, *words = action.split()
     if verb not in ("take", "discard", "layoff"):
         sizes = {"rank": 13, "points": 1, "place": 4, "near": 3, "feed": 1, "feed_known": 2, "next_mates": 3, "unseen_mates": 3}
+        sizes |= {"next_choice": 2, "next_past": 9, "others_past": 9, "feed_wanted": 1}
         return {name: [0.0] * size for name, size in sizes.items()}
     card = words[0]
     others = [other for other in cards if other != card]
     mates = [card[0] + suit for suit in SUITS if suit != card[1]]
-    places = [place for place, rank in enumerate(d.ladder) if rank == card[0]]
-    beside, further = ([
-        d.ladder[place + step] + card[1]
-        for place in places
-        for step in (-distance, distance)
-        if 0 <= place + step < len(d.ladder)
-    ] for distance in (1, 2))  # fmt: skip
+    groups = (mates, d.beside(card, 1), d.beside(card, 2))
     near = [
         d.nearness(card, d.weigh((others, 1.0), (within, 1.0), (d.unseen, weight)), d.melds) for weight in (UNSEEN_WEIGHT, 0, 1)
     ]
     feed = d.nearness(card, d.weigh((d.known, 1.0), (within, 1.0), (d.unseen, d.hidden_share)), d.melds)
+    wanted = [other for other in d.unseen if not d.is_close(other, d.past[0] + d.past[1])]
     return {
         "rank": [card[0] == rank for rank in RANKS],
         "points": [d.points([card])],
@@ -213,8 +224,12 @@ def card_facts(d: Decision, action: str, cards: list[str], then: list[str], with
         "near": near,
         "feed": [feed],
         "feed_known": [d.nearness(card, d.weigh((d.known, 1.0), (d.unseen, weight)), d.melds) for weight in (0, 1)],
-        "next_mates": [count(d.known, some) for some in (mates, beside, further)],
-        "unseen_mates": [count(d.unseen, some) for some in (mates, beside, further)],
+        "next_mates": [count(d.known, some) for some in groups],
+        "unseen_mates": [count(d.unseen, some) for some in groups],
+        "next_choice": [card in cards for cards in d.past[:2]],
+        "next_past": [count(cards, some) for cards in d.past for some in groups],
+        "others_past": [count(cards, some) for cards in d.others_past for some in groups],
+        "feed_wanted": [d.nearness(card, d.weigh((d.known, 1.0), (within, 1.0), (wanted, d.hidden_share)), d.melds)],
     }
 
 
@@ -251,6 +266,10 @@ def action_facts(
     ahead, fewest = d.sizes[d.ahead], min(d.sizes.values())
     idle_end = 10 * d.players
     ends = verb == "end" or not rest or (verb == "discard" and view["idle"] == idle_end)
+    before = view["past"][(seat - 1) % d.players]
+    reach = within + gone * (verb == "discard")
+    offered = d.find_melds(d.known + reach) + d.find_fits(melds)
+    offers = [card for card in reach if card in offered]
     value = appraise(d, action, parameters)
     return {
         "players": [d.players],
@@ -280,6 +299,7 @@ def action_facts(
         "fewest_size": [fewest],
         "fewest_inverse": [1 / fewest],
         "fewest_few": flag_few(fewest),
+        "next_past_size": [len(cards) for cards in d.past],
         "kind": [kind == name for name in KINDS],
         "ends": [ends],
         "taken": [len(taken)],
@@ -305,6 +325,9 @@ def action_facts(
         "loose_near": [min(sum(near.values()), MOST_LOOSE_NEAR)],
         "loose_far": [len(far)],
         "loose_far_points": [d.points(far)],
+        "outs_offered": [sum(d.is_close(card, before["discarded"] + before["declined"]) for card in useful)],
+        "pile_offers": [len(offers)],
+        "pile_offers_points": [d.points(offers)],
         "appraisal": [min(max(value, -LIMIT), LIMIT)],
         "best": [action == chosen],
     }

@@ -43,6 +43,7 @@ def get_minus(card):
 VALUE_1, VALUE_2, VALUE_4, VALUE_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER) if get_value(card) & bit) for bit in (1, 2, 4, 8)
 )
+PLAIN_VALUE = ~(1 << ZERO | 1 << UNLUCKY_7)  # all cards but the two that may take points away when they come
 MINUS_2, MINUS_4, MINUS_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER, HALF) if get_minus(card) & bit) for bit in (2, 4, 8)
 )
@@ -243,3 +244,47 @@ def count_busting(s, seat):
     """How many of the cards to come would bust ``seat`` as their next card; the live line of a busted player has no doubles."""
     low, high = pack_next(s)
     return sum_packed(low, high, find_doubles(s.held[seat]))
+
+
+@register_jitable
+def expect_points(s, seat, low, high):
+    """What one card drawn now is expected to bring the line of ``seat`` in points, times the cards that it is drawn from.
+
+    The cards to come are counted by ``low`` and ``high`` (:func:`pack_next`). An action or modifier brings nothing by itself.
+    """
+    held = np.int64(s.held[seat])
+    now = score_seat(s, seat)
+    flips = count_line(held, s.pair_counts_twice) == FLIP_SEVEN - 1
+    if held & ~NUMBERS | has_card(held, ZERO):
+        return expect_line(s, held, now, low, high)
+    doubles = find_doubles(held)
+    good = NUMBERS & ~doubles & PLAIN_VALUE
+    points = sum_packed(low, high, good & VALUE_1) + 2 * sum_packed(low, high, good & VALUE_2)
+    points += 4 * sum_packed(low, high, good & VALUE_4) + 8 * sum_packed(low, high, good & VALUE_8)
+    unlucky = sum_packed(low, high, 1 << UNLUCKY_7)
+    zero = sum_packed(low, high, 1 << ZERO)
+    points += (SEVEN - now) * unlucky - now * sum_packed(low, high, doubles)  # F30, F38
+    if not flips:
+        return points - now * zero  # F31
+    seventh = sum_packed(low, high, good)
+    if not s.pair_counts_twice and held & PAIR:
+        seventh -= sum_packed(low, high, good & PAIR)
+    return points + BONUS_POINTS * (seventh + zero)
+
+
+@register_jitable
+def expect_line(s, held, now, low, high):
+    """The same for any line, card by card."""
+    points = 0
+    for card in range(FIRST_MODIFIER):
+        n = sum_packed(low, high, 1 << card)
+        if n > 0:
+            line = add_card(held, card)
+            if line == BUST:
+                points -= n * now
+            else:
+                flips = is_flip_seven(line, s.pair_counts_twice)
+                points += n * (score_line(line, flips, s.brutal) - now)
+                if flips:
+                    points += n * BONUS_POINTS
+    return points

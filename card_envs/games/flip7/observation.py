@@ -6,10 +6,10 @@ from card_envs.engine.bits import write_set
 from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.jitable import register_jitable
 from card_envs.games.flip7.deck import count_cards, pack_next, sum_packed
-from card_envs.games.flip7.lines import find_doubles, score_seat
+from card_envs.games.flip7.lines import expect_points, find_doubles, score_seat
 from card_envs.games.flip7.state import (
-    ACTIVE, DEAL_TASK, DECK_SIZE, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, JUST_ONE_MORE, KINDS, LINE_KINDS, NOBODY,
-    OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK, TURN,
+    ACTIVE, BONUS, DEAL_TASK, DECK_SIZE, FIRST_ACTION, FIRST_MODIFIER, FLIP_FOUR, GIVE, JUST_ONE_MORE, KINDS, LINE_KINDS,
+    NOBODY, OVER, PICK, PICK_TASK, QUEUE_TASK, STAY_TASK, TURN,
 )  # fmt: skip
 
 ACTION_KINDS = KINDS - FIRST_ACTION
@@ -17,6 +17,7 @@ GIVEN_KINDS = KINDS - FIRST_MODIFIER
 COPIES_SCALE = 12.0  # the largest number of copies of a card
 MAX_WAITING = 6.0  # with both Flip Fours: three cards of each wait while one is given
 LINE_SCALE = 100.0  # a round scores at most 91
+GAIN_SCALE = 100.0  # a bust costs no more
 
 FIELDS = (
     FieldSpec("phase", (4,), "what is being decided: turn, give, pick, bonus"),
@@ -28,9 +29,11 @@ FIELDS = (
     FieldSpec("discard", (KINDS,), "cards in the discard pile, by kind", COPIES_SCALE),
     FieldSpec("deck", (1,), "cards in the deck", float(DECK_SIZE)),
     FieldSpec("round", (1,), "the round's number", "max_rounds"),
+    FieldSpec("next_card", (1,), "points that one card drawn now is expected to bring an active seat", GAIN_SCALE, -1.0),
     FieldSpec("line", ("players", LINE_KINDS), "cards in the live line, by kind: 0 … 13, lucky13, unlucky7, -2 … /2"),
     FieldSpec("line_score", ("players",), "what the line would score as it lies", LINE_SCALE, -1.0),
     FieldSpec("total", ("players",), "points of the finished rounds", "target", -2.0, 2.0),
+    FieldSpec("standing", ("players",), "total and what the line would score as it lies", "target", -2.0, 2.0),
     FieldSpec("p_bust", ("players",), "exact probability that one card drawn now would bust the seat"),
     FieldSpec("status", ("players", 3), "active, stayed, busted"),
     FieldSpec("to_move", ("players",), "who decides"),
@@ -65,6 +68,7 @@ def observe(s, seat, o):
     players = np.int64(s.players)
     line_score = FIRST.line_score + PER_PLAYER.line_score * players
     total = FIRST.total + PER_PLAYER.total * players
+    standing = FIRST.standing + PER_PLAYER.standing * players
     p_bust = FIRST.p_bust + PER_PLAYER.p_bust * players
     status = FIRST.status + PER_PLAYER.status * players
     to_move = FIRST.to_move + PER_PLAYER.to_move * players
@@ -85,12 +89,16 @@ def observe(s, seat, o):
     per_card = 1.0 / cards if cards > 0 else 0.0
     per_point = 1.0 / s.target
     low, high = pack_next(s)
+    gain = expect_points(s, seat, low, high) * per_card if s.status[seat] == ACTIVE and s.phase < BONUS else 0.0
+    o[FIRST.next_card] = clip(gain / GAIN_SCALE, -1.0, 1.0)
     other = seat
     for distance in range(players):
         held = s.held[other]
         write_set(o, FIRST.line + distance * LINE_KINDS, np.uint64(held), LINE_KINDS)
-        o[np.uint64(line_score + distance)] = clip(score_seat(s, other) / LINE_SCALE, -1.0, 1.0)
+        points = score_seat(s, other)
+        o[np.uint64(line_score + distance)] = clip(points / LINE_SCALE, -1.0, 1.0)
         o[np.uint64(total + distance)] = clip(s.totals[other] * per_point, -2.0, 2.0)
+        o[np.uint64(standing + distance)] = clip((s.totals[other] + points) * per_point, -2.0, 2.0)
         o[np.uint64(p_bust + distance)] = sum_packed(low, high, find_doubles(held)) * per_card
         o[np.uint64(status + 3 * distance + s.status[other])] = 1.0
         other += 1

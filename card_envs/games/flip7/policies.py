@@ -12,13 +12,13 @@ from card_envs.engine.game import Policy, Rule
 from card_envs.engine.bits import is_legal
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.random import choose_random
+from card_envs.games.flip7.appraisals import NO_POINTS, get_line, is_active, project_total, read_numbers
 from card_envs.games.flip7.deck import count_cards, count_next, count_numbers
-from card_envs.games.flip7.lines import BUST, PAIR, add_card, count_busting, get_value, has_card, score_seat
-from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY, FIRST_MODIFIER, TURN, UNLUCKY_7, ZERO
-from card_envs.games.flip7.targets import (
-    NO_POINTS, appraise, appraise_line, choose_target, get_line, is_active, is_last_round, project_total,
-    read_modifiers, read_numbers, share_win,
-)  # fmt: skip
+from card_envs.games.flip7.lines import count_busting, score_seat
+from card_envs.games.flip7.race import weigh_draw
+from card_envs.games.flip7.state import ACTION_DRAW, ACTION_STAY, TURN, UNLUCKY_7, ZERO
+from card_envs.games.flip7.targets import choose_target, is_last_round, share_win
+from card_envs.games.flip7.turns import expect_gain
 
 NEAR = 60  # an opponent who lacks no more points than this may soon end the match
 OPEN = -1  # stands for "draw or stay" where the end of the match does not decide it
@@ -82,8 +82,8 @@ def stays_by_risk(s, seat, parameters):
 
 
 @register_jitable
-def stays_by_ev(s, seat, parameters):
-    """Whether the next card is expected to bring no more than it costs, over all cards still to come."""
+def weigh_by_ev(s, seat, parameters):
+    """What the next card is expected to bring, less what it costs, summed over all cards still to come."""
     top = s.totals[(seat + 1) % s.players]
     for distance in range(2, s.players):
         top = max(top, s.totals[(seat + distance) % s.players])
@@ -91,22 +91,18 @@ def stays_by_ev(s, seat, parameters):
     loss = now - parameters[1] * (top - s.totals[seat])
     if top + NEAR >= s.target:
         loss -= parameters[2] * (s.players - 2)
-    held = get_line(s, seat)
-    total, numbers = read_numbers(s, held)
-    minus, share = read_modifiers(held)
-    gain = parameters[0] * (count_cards(s) - count_numbers(s))
-    for card in range(FIRST_MODIFIER):
-        n = count_next(s, card)
-        if n > 0:
-            line = add_card(held, card)
-            if line == BUST:
-                gain -= n * loss
-            elif card == UNLUCKY_7 or line & PAIR == PAIR:
-                gain += n * (appraise_line(s, line, True) - now)
-            else:
-                zero = has_card(line, ZERO)
-                gain += n * (appraise(s, minus, share, zero, total + get_value(card), numbers + 1.0, True) - now)
-    return gain <= 0.0
+    return expect_gain(s, seat, now, loss, parameters[0] * (count_cards(s) - count_numbers(s)))
+
+
+@register_jitable
+def stays_by_ev(s, seat, parameters):
+    return weigh_by_ev(s, seat, parameters) <= 0.0
+
+
+@register_jitable
+def stays_by_race(s, seat, parameters):
+    """Whether drawing is expected to bring no more of the match than staying."""
+    return weigh_draw(s, seat) <= 0.0
 
 
 def build_player(stays: Rule) -> Rule:
@@ -125,17 +121,26 @@ def build_player(stays: Rule) -> Rule:
     return choose
 
 
+EV_DEFAULTS = {"card": 10.0, "chase": 0.1, "rush": 4.0}
+EV = np.array([*EV_DEFAULTS.values()])
+choose_ev = build_player(stays_by_ev)
+
 POLICIES = (
     Policy("random", choose_random, "a uniformly random legal action"),
     Policy("count", build_player(stays_by_count), "stays with k number cards", {"k": 3.0}),
     Policy("sum", build_player(stays_by_sum), "stays when its numbers sum to k", {"k": 26.0}),
     Policy("risk", build_player(stays_by_risk), "stays when the next number card busts with probability p", {"p": 0.24}),
     Policy(
-        "ev", build_player(stays_by_ev),
+        "ev", choose_ev,
         "draws iff the next card is expected to bring more than a bust costs: an action or modifier counts as `card` points; of"
         " the loss go `chase` times the points behind the best opponent, and `rush` for each opponent but one when that one is"
         " near the target",
-        {"card": 10.0, "chase": 0.1, "rush": 4.0},
+        EV_DEFAULTS,
+    ),
+    Policy(
+        "race", build_player(stays_by_race),
+        "draws iff that is expected to bring more of the match than staying, as a small network reckons from its own line, the"
+        " cards to come and where everybody stands",
     ),
 )  # fmt: skip
 ALIASES = {"count3": "count(3)", "sum26": "sum(26)", "risk24": "risk(.24)"}

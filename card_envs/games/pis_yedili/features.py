@@ -2,7 +2,8 @@
 
 The *next* player is the one whose turn comes next in the direction of play if nothing is skipped or turned; the one who
 *replies* is the first other player to be asked after the action has had its effect. The cards *kept* are the hand after the
-action, without those that are drawn, of which only the number is known. All unseen cards are weighed alike.
+action, without those that are drawn, of which only the number is known. All unseen cards are weighed alike, but in the
+*weighted* fields by what the player's choices have shown of their hand: see shown.py.
 """
 
 import numpy as np
@@ -16,9 +17,10 @@ from card_envs.games.deck import (
 from card_envs.games.figures import copy_first, write_few
 from card_envs.games.pis_yedili.best import Best, appraise, find_best
 from card_envs.games.pis_yedili.rules import JACKS, PENALTY, count_points, count_rank, fits_card, fits_jack
+from card_envs.games.pis_yedili.shown import sum_weights, weigh, weighted_chance
 from card_envs.games.pis_yedili.state import ACTION_DRAW, ACTION_SUIT, ACTION_TAKE, LEAD, MAX_PLAYERS
 from card_envs.games.pis_yedili.tactics import (
-    ALL_SEVENS, count_held, count_lonely, expected_lead, find_unseen, fits_pile, fitting, lateness,
+    ALL_SEVENS, count_held, count_lonely, expected_lead, find_seat, find_unseen, fits_pile, fitting, lateness,
 )  # fmt: skip
 
 BEST = np.array([*Best()])
@@ -49,6 +51,9 @@ ACTION_FIELDS = (
     FieldSpec("unseen_sevens", (1,), "sevens in the stock and in the other hands", 4.0),
     FieldSpec("next_jack", (1,), "about how likely the next player holds a jack"),
     FieldSpec("next_seven", (1,), "about how likely the next player holds a seven"),
+    FieldSpec("next_jack_weighted", (1,), "the same, weighted by what their choices have shown"),
+    FieldSpec("next_seven_weighted", (1,), "the same for a seven"),
+    FieldSpec("next_weight", (1,), "the mean weight of the unseen cards for the next player: 1 if nothing is shown"),
     # the action
     FieldSpec("kind", (5,), "what the action is: play, draw, take, pass, suit"),
     FieldSpec("rank", (IN_SUIT,), "the rank of the card played: A … K"),
@@ -60,6 +65,10 @@ ACTION_FIELDS = (
     FieldSpec("reply", (1,), "about how likely they hold a card that may be played; after a seven, a seven"),
     FieldSpec("reply_card", (1,), "how many of the unseen cards may be played in reply, as a share of them"),
     FieldSpec("reply_ranks", (4,), "about how likely they hold a jack, seven, ace, eight that may be played"),
+    FieldSpec("reply_weighted", (1,), "as reply, weighted by what their choices have shown"),
+    FieldSpec("reply_one", (1,), "as reply_card, weighted: about how likely one card of theirs may be played"),
+    FieldSpec("reply_ranks_weighted", (4,), "as reply_ranks, weighted"),
+    FieldSpec("reply_weight", (1,), "the mean weight of the unseen cards for them"),
     # the hand after the action
     FieldSpec("rest_size", (1,), "cards in the hand after it, with those drawn", 7.0, 0.0, 6.5),
     FieldSpec("rest_few", (2,), "one card, two cards are in the hand after it, with those drawn"),
@@ -73,6 +82,7 @@ ACTION_FIELDS = (
     FieldSpec("follow_share", (1,), "how many of the cards kept fit the pile then, as a share of them"),
     FieldSpec("follow_points", (1,), "points of the cards kept that fit the pile then", 30.0, 0.0, 9.0),
     FieldSpec("comeback", (1,), "of the unseen cards but jacks that may be played in reply, the share on which one kept fits"),
+    FieldSpec("comeback_weighted", (1,), "the weight of those on which one kept fits, divided by the number of all of them"),
     FieldSpec("lonely", (1,), "cards kept, not counting jacks, that share neither suit nor rank with another", 3.0, 0.0, 1.5),
     FieldSpec("longest", (1,), "cards kept in the longest suit, not counting jacks", 5.0, 0.0, 2.4),
     FieldSpec("suits", (1,), "suits kept, not counting jacks", 4.0),
@@ -86,7 +96,7 @@ FIRST, _ = locate_fields(ACTION_FIELDS)
 
 
 @register_jitable
-def write_decision(s, seat, hand, unseen, fewest, late, f):
+def write_decision(s, seat, hand, unseen, fewest, late, weights, f):
     """The fields before ``kind``."""
     size = popcount(hand)
     ahead = count_held(s, seat, 1)
@@ -113,6 +123,9 @@ def write_decision(s, seat, hand, unseen, fewest, late, f):
     f[FIRST.unseen_sevens] = popcount(unseen & ALL_SEVENS) / 4.0
     f[FIRST.next_jack] = chance_of_any(JACKS, unseen, ahead)
     f[FIRST.next_seven] = chance_of_any(ALL_SEVENS, unseen, ahead)
+    f[FIRST.next_jack_weighted] = weighted_chance(unseen & JACKS, weights, ahead)
+    f[FIRST.next_seven_weighted] = weighted_chance(unseen & ALL_SEVENS, weights, ahead)
+    f[FIRST.next_weight] = weights[6] / max(1, popcount(unseen))
 
 
 @register_jitable
@@ -150,8 +163,12 @@ def write_kind(s, seat, rest, drawn, action, f):
 
 
 @register_jitable
-def write_reply(s, seat, unseen, action, fit, f):
-    """The fields from ``reply_size`` to ``reply_ranks``. Returns the unseen cards that may be played after the action."""
+def write_reply(s, seat, unseen, next_weights, action, fit, f):
+    """The fields from ``reply_size`` to ``reply_weight``.
+
+    Returns:
+        The unseen cards that may be played after the action, and the weights of unseen cards for the player who replies.
+    """
     distance = 1
     answers = fit & unseen
     if action < ACTION_DRAW and s.phase != LEAD:
@@ -171,11 +188,19 @@ def write_reply(s, seat, unseen, action, fit, f):
     f[FIRST.reply_ranks + 1] = chance_of_any(answers & ALL_SEVENS, unseen, size)
     f[FIRST.reply_ranks + 2] = chance_of_any(answers & ALL_ACES, unseen, size)
     f[FIRST.reply_ranks + 3] = chance_of_any(answers & ALL_EIGHTS, unseen, size)
-    return answers
+    weights = next_weights if distance == 1 else weigh(s, find_seat(s, seat, distance), unseen)
+    f[FIRST.reply_weighted] = weighted_chance(answers, weights, size)
+    f[FIRST.reply_one] = weighted_chance(answers, weights, 1)
+    f[FIRST.reply_ranks_weighted] = weighted_chance(answers & JACKS, weights, size)
+    f[FIRST.reply_ranks_weighted + 1] = weighted_chance(answers & ALL_SEVENS, weights, size)
+    f[FIRST.reply_ranks_weighted + 2] = weighted_chance(answers & ALL_ACES, weights, size)
+    f[FIRST.reply_ranks_weighted + 3] = weighted_chance(answers & ALL_EIGHTS, weights, size)
+    f[FIRST.reply_weight] = weights[6] / max(1, popcount(unseen))
+    return answers, weights
 
 
 @register_jitable
-def write_rest(rest, drawn, action, fit, answers, f):
+def write_rest(rest, drawn, action, fit, answers, weights, f):
     """The fields from ``rest_size`` to ``same_suit``."""
     known = popcount(rest)
     follow = rest & fit
@@ -209,6 +234,7 @@ def write_rest(rest, drawn, action, fit, answers, f):
     f[FIRST.ranks] = popcount(ranks) / 7.0
     plain = answers & ~JACKS
     f[FIRST.comeback] = popcount(plain & covered) / float(max(1, popcount(plain)))
+    f[FIRST.comeback_weighted] = sum_weights(plain & covered, weights) / max(1, popcount(plain))
     if action < ACTION_DRAW:
         f[FIRST.same_suit] = popcount(rest & of_suit(action // IN_SUIT)) / 5.0
     elif action >= ACTION_SUIT:
@@ -223,6 +249,7 @@ def action_features(s, seat, words, actions, features):
     fewest = count_fewest(s, seat)
     late = lateness(s)
     chosen = find_best(s, seat, BEST)
+    next_weights = weigh(s, find_seat(s, seat, 1), unseen)
     first = -1
     for n in range(len(actions)):
         action = np.int64(actions[n])
@@ -231,7 +258,7 @@ def action_features(s, seat, words, actions, features):
         f = features[n]
         if first < 0:
             first = n
-            write_decision(s, seat, hand, unseen, fewest, late, f)
+            write_decision(s, seat, hand, unseen, fewest, late, next_weights, f)
         else:
             copy_first(features, first, n, FIRST.kind)
         rest = hand & ~bit(action) if action < ACTION_DRAW else hand
@@ -240,8 +267,8 @@ def action_features(s, seat, words, actions, features):
             drawn = min(PENALTY * s.sevens, s.deck_size - s.drawn)  # P14, P17
         fit = fits_after(s, rest, action)
         write_kind(s, seat, rest, drawn, action, f)
-        answers = write_reply(s, seat, unseen, action, fit, f)
-        write_rest(rest, drawn, action, fit, answers, f)
+        answers, weights = write_reply(s, seat, unseen, next_weights, action, fit, f)
+        write_rest(rest, drawn, action, fit, answers, weights, f)
         value = appraise(s, seat, hand, unseen, float(fewest), late, action, BEST)
         f[FIRST.appraisal] = min(max(value / 20.0, -LIMIT), LIMIT)
         f[FIRST.best] = 1.0 if action == chosen else 0.0

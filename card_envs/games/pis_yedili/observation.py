@@ -1,21 +1,23 @@
-"""What a seat sees of Pis Yedili: its own hand, the pile, and of the other hands and the stock their sizes (P29)."""
+"""What a seat sees of Pis Yedili: its own hand, the pile, the sizes of other hands, and what choices show of them (P29)."""
 
 import numpy as np
 
-from card_envs.engine.game import FieldSpec, locate_fields
+from card_envs.engine.game import NOBODY, FieldSpec, locate_fields
 from card_envs.engine.bits import popcount, write_set
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.deck import DECK_SIZE, NO_CARD
-from card_envs.games.pis_yedili.state import NO_SUIT, OVER
+from card_envs.games.deck import DECK_SIZE, IN_SUIT, NO_CARD
+from card_envs.games.pis_yedili.state import GROUPS, NO_SUIT, OVER, PROVED, SUGGESTED
 
 POINTS_SCALE = 100.0
 HAND_SCALE = 20.0
 SEVENS_SCALE = 4.0
+LACKS = "a rank A … K, a suit c d h s but its jack"
+REST = "then, without those that they have played out of it"
 
 FIELDS = (
     FieldSpec("hand", (DECK_SIZE,), "the own hand: suits c d h s, each A … K"),
     FieldSpec("pile", (DECK_SIZE,), "the cards in the pile"),
-    FieldSpec("top", (DECK_SIZE,), "the top card of the pile"),
+    FieldSpec("top", (IN_SUIT,), "the rank of the top card of the pile: A … K"),
     FieldSpec("suit", (4,), "the suit to be followed: c d h s"),
     FieldSpec("phase", (6,), "what is being decided: lead, turn, drawn, sevens, suit, ace"),
     FieldSpec("sevens", (1,), "open sevens", SEVENS_SCALE),
@@ -27,8 +29,20 @@ FIELDS = (
     FieldSpec("total", ("players",), "penalty points of the finished deals", POINTS_SCALE, 0.0, 10.0),
     FieldSpec("to_move", ("players",), "who decides"),
     FieldSpec("dealer", ("players",), "who deals"),
+    FieldSpec("proved", ("players", GROUPS), f"what each certainly lacked when they drew: {LACKS}"),
+    FieldSpec("suggested", ("players", GROUPS), f"what each would not play when they drew, passed or took: {LACKS}"),
+    FieldSpec("proved_drawn", ("players",), f"cards that each has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
+    FieldSpec("suggested_drawn", ("players",), f"cards that each has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
 )
 FIRST, PER_PLAYER = locate_fields(FIELDS)
+# a number of cards of a hand as it is shown
+SIZES = (np.arange(DECK_SIZE + 1) / HAND_SCALE).astype(np.float32)
+
+
+@register_jitable
+def find_distance(seat, other, players):
+    """How many seats after ``seat`` the ``other`` sits, clockwise."""
+    return other - seat if other >= seat else other - seat + players
 
 
 @register_jitable
@@ -40,25 +54,34 @@ def observe(s, seat, o):
     for i in range(FIRST.top, FIRST.hand_size):
         o[i] = 0.0
     if s.top != NO_CARD:
-        o[FIRST.top + s.top] = 1.0
+        o[FIRST.top + s.top % IN_SUIT] = 1.0
     if s.suit != NO_SUIT:
         o[FIRST.suit + s.suit] = 1.0
     if s.phase != OVER:
         o[FIRST.phase + s.phase] = 1.0
     o[FIRST.sevens] = s.sevens / SEVENS_SCALE
     o[FIRST.direction] = s.direction
-    o[FIRST.stock] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.stock] = (s.deck_size - s.drawn) * (1.0 / DECK_SIZE)
     o[FIRST.deal] = s.deal / float(s.deals)
     o[FIRST.lap] = s.lap / float(players)
     total = FIRST.total + PER_PLAYER.total * players
     to_move = FIRST.to_move + PER_PLAYER.to_move * players
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
-    other = seat
+    proved = FIRST.proved + PER_PLAYER.proved * players
+    suggested = FIRST.suggested + PER_PLAYER.suggested * players
+    proved_drawn = FIRST.proved_drawn + PER_PLAYER.proved_drawn * players
+    suggested_drawn = FIRST.suggested_drawn + PER_PLAYER.suggested_drawn * players
+    for i in range(to_move, proved):
+        o[np.uint64(i)] = 0.0
+    if s.to_move != NOBODY:
+        o[to_move + find_distance(seat, s.to_move, players)] = 1.0
+    o[dealer + find_distance(seat, s.dealer, players)] = 1.0
     for distance in range(players):
-        o[np.uint64(FIRST.hand_size + distance)] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
-        o[np.uint64(total + distance)] = min(s.totals[other] / POINTS_SCALE, 10.0)
-        o[np.uint64(to_move + distance)] = 1.0 if other == s.to_move else 0.0
-        o[np.uint64(dealer + distance)] = 1.0 if other == s.dealer else 0.0
-        other += 1
-        if other == players:
-            other = 0
+        other = seat + distance
+        other = other if other < players else other - players
+        o[np.uint64(FIRST.hand_size + distance)] = SIZES[popcount(np.uint64(s.hands[other]))]
+        o[np.uint64(total + distance)] = min(s.totals[other] * (1.0 / POINTS_SCALE), 10.0)
+        write_set(o, proved + distance * GROUPS, np.uint64(s.lacks[PROVED, other]), GROUPS)
+        write_set(o, suggested + distance * GROUPS, np.uint64(s.lacks[SUGGESTED, other]), GROUPS)
+        o[np.uint64(proved_drawn + distance)] = SIZES[s.drawn_since[PROVED, other]]
+        o[np.uint64(suggested_drawn + distance)] = SIZES[s.drawn_since[SUGGESTED, other]]

@@ -11,9 +11,10 @@ from card_envs.games.deck import (
     build_deck, collect_stock, deal_hands, draw_card, gather_hidden, of_rank, of_suit, replace_hidden,
 )  # fmt: skip
 from card_envs.games.pis_yedili.state import (
-    ACE_PHASE, ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, HAND_SIZE, LEAD, NO_SUIT, SEVENS,
-    SUIT_PHASE, TURN,
+    ACE_PHASE, ACTION_DRAW, ACTION_PASS, ACTION_SUIT, ACTION_TAKE, DRAWN, HAND_SIZE, LEAD, NO_SUIT, PROVED, SEVENS,
+    SUGGESTED, SUIT_PHASE, TURN,
 )  # fmt: skip
+from card_envs.games.pis_yedili.shown import count_drawn, count_played, forget, note_lack
 
 PENALTY = 3  # cards for each open seven (P14)
 
@@ -62,19 +63,24 @@ def fits_card(suit, rank):
 
 
 @register_jitable
-def playable(s, seat):
-    """The cards that ``seat`` may play now, as a set: the table of legal sets, column ``play``."""
-    hand = np.uint64(s.hands[seat])
+def fits_now(s):
+    """All cards that whoever holds them may play now."""
     if s.phase == LEAD:  # P3, P4
-        return hand & of_suit(CLUBS)
+        return of_suit(CLUBS)
     if s.phase == SEVENS:  # P14
-        return hand & of_rank(SEVEN)
+        return of_rank(SEVEN)
     if s.phase == SUIT_PHASE:
         return EMPTY
     if s.phase == ACE_PHASE:  # P18
-        return hand & fits_card(s.suit, ACE)
+        return fits_card(s.suit, ACE)
     rank = s.top % IN_SUIT
-    return hand & (fits_jack(s.suit) if rank == JACK else fits_card(s.suit, rank))
+    return fits_jack(s.suit) if rank == JACK else fits_card(s.suit, rank)
+
+
+@register_jitable
+def playable(s, seat):
+    """The cards that ``seat`` may play now, as a set: the table of legal sets, column ``play``."""
+    return np.uint64(s.hands[seat]) & fits_now(s)
 
 
 @register_jitable
@@ -112,6 +118,7 @@ def begin_deal(s):
     """P19: seven cards each from a newly shuffled deck, a given order on top."""
     build_deck(s, FULL_DECK)
     deal_hands(s, HAND_SIZE)
+    forget(s)
     s.pile_size = 0
     s.seen = EMPTY
     s.top = NO_CARD
@@ -164,6 +171,7 @@ def run_out(s):
 def draw(s, seat):
     """Draw one card from the stock; returns whether it was the last (P24)."""
     draw_card(s, seat)
+    count_drawn(s, seat)
     return s.drawn == s.deck_size
 
 
@@ -182,6 +190,7 @@ def play(s, card):
     seat = s.to_move
     rank = card % IN_SUIT
     s.hands[seat] = np.uint64(s.hands[seat]) & ~bit(card)
+    count_played(s, seat, card)
     s.seen = np.uint64(s.seen) | bit(card)
     s.pile[s.pile_size] = card
     s.pile_size += 1
@@ -222,6 +231,9 @@ def take_penalty(s):
 @register_jitable
 def step(s, action):
     """Play a legal action of the seat to move."""
+    if ACTION_DRAW <= action < ACTION_SUIT:  # P29
+        forced = action == ACTION_DRAW and s.phase != TURN  # P4, P8
+        note_lack(s, PROVED if forced else SUGGESTED, s.to_move, fits_now(s))
     if action < ACTION_DRAW:
         play(s, action)
     elif action == ACTION_DRAW:

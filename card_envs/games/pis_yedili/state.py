@@ -7,11 +7,14 @@ The actions, one index for each string: ``play`` each of the 52 cards 0 … 51 (
 import numpy as np
 
 from card_envs.engine.game import MOST_DEALS, NOBODY, Option, Options, StateField, index_actions, lay_out_state
-from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD, SUITS
+from card_envs.games.deck import CARDS, COPIES, DECK_SIZE, FULL, NO_CARD, RANKS, SUITS
 
 LEAD, TURN, DRAWN, SEVENS, SUIT_PHASE, ACE_PHASE, OVER = range(7)
 PHASES = ("lead", "turn", "drawn", "sevens", "suit", "ace", "over")
 
+PROVED, SUGGESTED = range(2)  # what the choices of a player show: see shown.py
+GROUP_NAMES = (*RANKS, *SUITS)  # groups of cards that fit: those of a rank, and those of a suit but its jack
+GROUPS = len(GROUP_NAMES)
 MAX_PLAYERS = 6
 HAND_SIZE = 7
 NO_SUIT = -1
@@ -34,6 +37,9 @@ STATE = lay_out_state(
     (
         StateField("hands", np.uint64, MAX_PLAYERS, _SETS),
         StateField("seen", np.uint64, (), _SETS),  # the cards in the pile, as a set
+        # what the choices of each player show: groups of cards that they lack, and how many cards they have drawn since
+        StateField("lacks", np.uint32, (2, MAX_PLAYERS), (0, (1 << GROUPS) - 1)),
+        StateField("drawn_since", np.int8, (2, MAX_PLAYERS), (0, DECK_SIZE)),
         StateField("pile", np.int8, DECK_SIZE, _CARD),
         StateField("pile_size", np.int8, (), (0, DECK_SIZE)),
         StateField("top", np.int8, (), _CARD_OR_NONE),  # the card to be matched; none before the lead

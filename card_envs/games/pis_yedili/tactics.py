@@ -68,9 +68,15 @@ def find_unseen(s, hand):
 
 
 @register_jitable
+def find_seat(s, seat, distance):
+    """The seat whose turn comes ``distance`` turns after that of ``seat``."""
+    return (seat + distance * s.direction) % s.players
+
+
+@register_jitable
 def count_held(s, seat, distance):
     """How many cards the player holds whose turn comes ``distance`` turns after that of ``seat``."""
-    return popcount(np.uint64(s.hands[(seat + distance * s.direction) % s.players]))
+    return popcount(np.uint64(s.hands[find_seat(s, seat, distance)]))
 
 
 @register_jitable

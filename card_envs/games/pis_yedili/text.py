@@ -10,7 +10,17 @@ from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
 from card_envs.games.deck import (
     ACE, CARDS, CLUBS, DECK_SIZE, IN_SUIT, JACK, NO_CARD, SEVEN, SUITS, draw_face, draw_row, name_cards,
 )  # fmt: skip
-from card_envs.games.pis_yedili.state import ACE_PHASE, LEAD, NO_SUIT, SEVENS, SUIT_PHASE
+from card_envs.games.pis_yedili.state import (
+    ACE_PHASE,
+    GROUP_NAMES,
+    HAND_SIZE,
+    LEAD,
+    NO_SUIT,
+    PROVED,
+    SEVENS,
+    SUGGESTED,
+    SUIT_PHASE,
+)
 
 TIMES = {SEVEN: " (points × 3)", JACK: " (points × 2)"}  # P23
 
@@ -23,7 +33,17 @@ def details(s: Any, options: Options) -> dict[str, Any]:
         "suit": None if s.suit == NO_SUIT else SUITS[s.suit],
         "sevens": s.sevens,
         "direction": s.direction,
+        "shown": [_shown(s, seat) for seat in range(s.players)],
     }
+
+
+def _shown(s: Any, seat: int) -> dict[str, Any]:
+    """What the choices of a player show of their hand: ranks, and suits without their jacks. See shown.py."""
+    shown: dict[str, Any] = {}
+    for kind, name in ((PROVED, "proved"), (SUGGESTED, "suggested")):
+        shown[name] = [group for n, group in enumerate(GROUP_NAMES) if s.lacks[kind, seat] >> n & 1]
+        shown[f"{name}_drawn"] = s.drawn_since[kind, seat]
+    return shown
 
 
 def ending(s: Any) -> str:
@@ -42,7 +62,7 @@ def check(s: Any) -> str | None:
         return "a seat is not at the table"
     if not s.over and not all(s.hands[seat] for seat in range(s.players)):
         return "a hand is empty"
-    return _check_lead(s) or _check_pile(s) or _check_cards(s)
+    return _check_lead(s) or _check_pile(s) or _check_cards(s) or _check_shown(s)
 
 
 def _check_lead(s: Any) -> str | None:
@@ -89,6 +109,14 @@ def _check_cards(s: Any) -> str | None:
         return f"the {DECK_SIZE} cards of the deck are not all there once"
     order = [s.order[i] for i in range(s.ordered)]
     return "the given order names a card twice" if len(set(order)) != len(order) else None
+
+
+def _check_shown(s: Any) -> str | None:
+    """All seats together have drawn as many cards from the stock as it lacks."""
+    drawn = max(0, s.drawn - HAND_SIZE * s.players)
+    if any(sum(s.drawn_since[kind, seat] for seat in range(s.players)) > drawn for kind in (PROVED, SUGGESTED)):
+        return "more cards were drawn than the stock lacks"
+    return None
 
 
 # ---- the picture

@@ -1,126 +1,31 @@
-"""What an action of Rummy does, in figures without seats, from what the seat to move knows.
-
-The *next* player is the one after the seat to move, who may take what it discards. A card is *playable* if it is in a meld of
-the hand or can be laid off, and *loose* if it is not. The *hand after the action* has the cards taken, lacks those laid or
-discarded, and is unchanged by a draw, since nobody knows the card; what can be laid off then depends on the table as the
-action leaves it.
-
-The *nearness* of a card to melds is a sum over all melds of three that hold the card: of each, the product of the weights of
-its other two cards. A run on the table that the card would fit after one more card counts as much as that card weighs. In
-nearness to a hand, its cards weigh 1, and so do those that are left in a pile from which lower cards can be taken, but for the
-card that is being discarded.
-"""
+"""How the features of Rummy's actions are computed. What they mean stands in ``feature_fields.py``."""
 
 import numpy as np
 
 from card_envs.engine.bits import lowest_bit, popcount
-from card_envs.engine.game import FieldSpec, locate_fields
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.deck import ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, bit, count_fewest, holds, of_rank, without_lowest
+from card_envs.games.deck import (
+    ACES, DECK_SIZE, EMPTY, IN_SUIT, NO_CARD, RANK, SUIT, bit, count_fewest, holds, of_rank, without_lowest,
+)  # fmt: skip
 from card_envs.games.figures import copy_first, write_few
 from card_envs.games.melds import above, below, in_melds, outs
 from card_envs.games.rummy.best import BEST, appraise, find_best
+from card_envs.games.rummy.feature_fields import (
+    ACTION_FIELDS, DISCARD_KIND, DRAW_KIND, END_KIND, FAR, FIRST, LAYOFF_KIND, LIMIT, RUN_KIND, SET_KIND, TAKE_KIND,
+    UNSEEN_WEIGHT,
+)  # fmt: skip
+from card_envs.games.rummy.history import sort_choices
 from card_envs.games.rummy.observation import pile_cards, unseen_cards
 from card_envs.games.rummy.rules import count_laid, count_points, fitting_cards, laid_cards, may_lay_off, playable
 from card_envs.games.rummy.state import (
-    ACTION_DISCARD, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, IDLE_TURNS, MAX_MELDS, MAX_PLAYERS, SPREAD,
-    UNIVERSAL,
+    ACTION_DISCARD, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, DECLINED, DISCARDED, IDLE_TURNS, MAX_MELDS,
+    MAX_PLAYERS, SPREAD, UNIVERSAL,
 )  # fmt: skip
 from card_envs.games.rummy.tactics import find_fits_after, nearness_to, reachable_pile
 
-UNSEEN_WEIGHT = 0.15  # of an unseen card in nearness to the own hand
-FAR = 0.25  # nearness of a loose card that is far from any meld; no sum of products of weights comes near it
-LIMIT = 5.0
+__all__ = ["ACTION_FIELDS", "action_features"]
 
-KINDS = 7
-DRAW_KIND, TAKE_KIND, DISCARD_KIND, LAYOFF_KIND, SET_KIND, RUN_KIND, END_KIND = range(KINDS)
-
-ACTION_FIELDS = (
-    # the decision, the same for all its actions
-    FieldSpec("players", (1,), "players at the table", float(MAX_PLAYERS)),
-    FieldSpec("phase", (2,), "what is being decided: draw, play"),
-    FieldSpec("options", (3,), "aces are low and high, lower cards of the pile can be taken, one meld a turn"),
-    FieldSpec("scoring", (3,), "what a deal scores: positive, laid, negative"),
-    FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
-    FieldSpec("late", (1,), "how near the end of the stock is: players / (players + cards in the stock)"),
-    FieldSpec("pile", (1,), "cards in the pile", float(DECK_SIZE)),
-    FieldSpec("idle", (1,), "the share of the idle turns in a row that end the deal (R10)"),
-    FieldSpec("melds", (1,), "melds on the table", float(MAX_MELDS)),
-    FieldSpec("unseen_fits", (1,), "unseen cards that fit a meld on the table", 10.0, 0.0, 5.2),
-    FieldSpec("hand_size", (1,), "cards in the own hand", 10.0, 0.0, 5.2),
-    FieldSpec("hand_points", (1,), "points of the own hand", 50.0, 0.0, 8.0),
-    FieldSpec("hand_loose", (1,), "loose cards in the own hand", 10.0, 0.0, 5.2),
-    FieldSpec("hand_loose_points", (1,), "points of the loose cards in the own hand", 50.0, 0.0, 8.0),
-    FieldSpec("hand_plays", (2,), "the own hand holds a meld, a card that can be laid off"),
-    FieldSpec("has_laid", (2,), "who has laid cards in this deal: the seat to move, the next player"),
-    FieldSpec("melded", (1,), "the seat to move has melded in this turn"),
-    FieldSpec("next_size", (1,), "cards in the hand of the next player", 10.0, 0.0, 5.2),
-    FieldSpec("next_inverse", (1,), "1 / that number"),
-    FieldSpec("next_few", (2,), "the next player has one card, two cards"),
-    FieldSpec("next_known", (1,), "cards known to be in the next player's hand", 10.0, 0.0, 5.2),
-    FieldSpec("next_known_points", (1,), "the points of these", 50.0, 0.0, 8.0),
-    FieldSpec("next_points", (1,), "expected points of the next player's hand", 50.0, 0.0, 8.0),
-    FieldSpec("next_waiting", (1,), "those of the known cards that make melds with known or unseen ones", 10.0, 0.0, 5.2),
-    FieldSpec("fewest_size", (1,), "cards in the smallest hand among the others", 10.0, 0.0, 5.2),
-    FieldSpec("fewest_inverse", (1,), "1 / that number"),
-    FieldSpec("fewest_few", (2,), "the smallest hand among the others has one card, two cards"),
-    # the action
-    FieldSpec("kind", (KINDS,), "what the action is: draw, take, discard, layoff, meld a set, meld a run, end"),
-    FieldSpec("ends", (1,), "the deal is over: the last card leaves the hand, the stock is empty, or too many turns were idle"),
-    FieldSpec("taken", (1,), "cards taken from the pile", 10.0, 0.0, 5.2),
-    FieldSpec("laid", (1,), "cards laid", 4.0, 0.0, 3.25),
-    FieldSpec("laid_points", (1,), "the points that they score", 30.0, 0.0, 3.4),
-    FieldSpec("opens", (2,), "unseen cards, cards known in the next player's hand, that fit the table only now", 2.0),
-    # its card, which is taken, discarded or laid off; zeros if there is none
-    FieldSpec("rank", (IN_SUIT,), "the rank of the card: A … K"),
-    FieldSpec("points", (1,), "the points of the card", 10.0, 0.0, 1.5),
-    FieldSpec(
-        "place", (4,), "the card is, in the hand with the cards taken: in a meld, playable, loose; it fits the table before"
-    ),
-    FieldSpec(
-        "near", (3,), "nearness of the card to the rest of that hand, where an unseen card weighs 0.15, 0, 1", 3.0, 0.0, 2.7
-    ),
-    FieldSpec(
-        "feed", (1,), "nearness to the next player's hand: an unseen card weighs the chance that it is there", 3.0, 0.0, 2.7
-    ),
-    FieldSpec(
-        "feed_known", (2,),
-        "nearness to the known cards of the next player, where an unseen card weighs 0, 1, and the pile does not count",
-        3.0, 0.0, 2.7,
-    ),
-    FieldSpec(
-        "next_mates", (3,), "cards known in the next player's hand: of the same rank, beside the card in its suit, one further",
-        2.0, 0.0, 1.5,
-    ),
-    FieldSpec("unseen_mates", (3,), "unseen cards: of the same rank, beside the card in its suit, one further", 2.0, 0.0, 1.5),
-    # the hand after the action
-    FieldSpec("rest_size", (1,), "cards in the hand", 10.0, 0.0, 5.2),
-    FieldSpec("rest_empty", (1,), "the hand is empty"),
-    FieldSpec("rest_points", (1,), "points of the hand", 50.0, 0.0, 8.0),
-    FieldSpec("rest_melds", (1,), "cards of the hand in melds", 10.0, 0.0, 5.2),
-    FieldSpec("rest_playable", (1,), "playable cards of the hand", 10.0, 0.0, 5.2),
-    FieldSpec("rest_fits", (1,), "cards of the hand that are in no meld but can be laid off", 5.0, 0.0, 10.4),
-    FieldSpec("outs", (1,), "unseen cards that make a meld with two of the hand", 10.0, 0.0, 5.2),
-    FieldSpec("outs_share", (1,), "the share of these in all unseen cards"),
-    FieldSpec("loose", (1,), "loose cards of the hand", 10.0, 0.0, 5.2),
-    FieldSpec("loose_few", (3,), "none, one, two are loose"),
-    FieldSpec("loose_points", (1,), "points of the loose cards", 50.0, 0.0, 8.0),
-    FieldSpec("loose_dearest", (1,), "the most points of a loose card", 10.0, 0.0, 1.5),
-    FieldSpec("loose_spared", (1,), "points of the loose cards but that one", 50.0, 0.0, 8.0),
-    FieldSpec("loose_outs", (1,), "unseen cards that make a meld with two loose cards", 10.0, 0.0, 5.2),
-    FieldSpec("loose_outs_share", (1,), "the share of these in all unseen cards"),
-    FieldSpec("loose_near", (1,), "nearness of the loose cards to the hand, where an unseen card weighs 0.15", 5.0, 0.0, LIMIT),
-    FieldSpec("loose_far", (1,), "loose cards whose nearness is below a quarter", 5.0, 0.0, 10.4),
-    FieldSpec("loose_far_points", (1,), "the points of these", 50.0, 0.0, 8.0),
-    # the player `best`
-    FieldSpec(
-        "appraisal", (1,),
-        "what the player best finds the action worth by the measure that it has for its kind: draw and take, lay, discard",
-        20.0, -LIMIT, LIMIT,
-    ),
-    FieldSpec("best", (1,), "the player best would choose the action"),
-)  # fmt: skip
-FIRST, _ = locate_fields(ACTION_FIELDS)
+_SUIT_1, _SUIT_2, _SUIT_3 = (np.uint64(suit * IN_SUIT) for suit in (1, 2, 3))
 
 
 @register_jitable
@@ -153,8 +58,8 @@ def write_decision(s, seat, hand, can, unseen, f):
 
 
 @register_jitable
-def write_others(s, seat, unseen, known, size, f):
-    """The fields from ``next_size`` to ``fewest_few``, of a next player with ``size`` cards of which some are ``known``."""
+def write_others(s, seat, unseen, known, size, past, f):
+    """The fields from ``next_size`` to ``next_past_size``, of a next player with ``size`` cards of which some are ``known``."""
     f[FIRST.next_size] = size / 10.0
     f[FIRST.next_inverse] = 1.0 / size
     write_few(f, FIRST.next_few, size)
@@ -168,6 +73,8 @@ def write_others(s, seat, unseen, known, size, f):
     f[FIRST.fewest_size] = fewest / 10.0
     f[FIRST.fewest_inverse] = 1.0 / fewest
     write_few(f, FIRST.fewest_few, fewest)
+    for choice in range(len(past)):
+        f[FIRST.next_past_size + choice] = popcount(past[choice]) / 10.0
 
 
 @register_jitable
@@ -214,11 +121,56 @@ def write_kind(s, rest, taken, laid, action, f):
 
 
 @register_jitable
-def write_mates(cards, mates, nearest, second, f, first):
+def find_mates(card, universal):
+    """The cards of the same rank as a card, beside it in its suit, and one further."""
+    one = bit(card)
+    up = above(one, universal)
+    down = below(one, universal)
+    second = above(up & ~ACES, universal) | below(down & ~ACES, universal)  # no run goes around the corner
+    return of_rank(card % IN_SUIT) & ~one, up | down, second
+
+
+@register_jitable
+def write_mates(cards, mates, beside, second, f, first):
     """How many of ``cards`` are of the same rank as a card, beside it in its suit, one further."""
     f[first] = popcount(cards & mates) / 2.0
-    f[first + 1] = popcount(cards & nearest) / 2.0
+    f[first + 1] = popcount(cards & beside) / 2.0
     f[first + 2] = popcount(cards & second) / 2.0
+
+
+@register_jitable
+def close_cards(cards, universal):
+    """The cards of the same rank as one of ``cards``, or beside one in its suit."""
+    ranks = (cards | (cards >> _SUIT_1) | (cards >> _SUIT_2) | (cards >> _SUIT_3)) & SUIT
+    return (ranks * RANK) | above(cards, universal) | below(cards, universal)
+
+
+@register_jitable
+def join_choices(s, seat):
+    """The cards that any player but ``seat`` discarded, declined, took."""
+    discarded = declined = taken = EMPTY
+    for other in range(s.players):
+        if other != seat:
+            one, two, three = sort_choices(s, other)
+            discarded |= one
+            declined |= two
+            taken |= three
+    return discarded, declined, taken
+
+
+@register_jitable
+def write_past(s, within, unseen, wanted, known, size, past, others, card, f):
+    """The fields from ``next_choice`` to ``feed_wanted``."""
+    universal = s.aces == UNIVERSAL
+    f[FIRST.next_choice] = 1.0 if holds(past[DISCARDED], card) else 0.0
+    f[FIRST.next_choice + 1] = 1.0 if holds(past[DECLINED], card) else 0.0
+    mates, beside, second = find_mates(card, universal)
+    for choice in range(len(past)):
+        write_mates(past[choice], mates, beside, second, f, FIRST.next_past + 3 * choice)
+        write_mates(others[choice], mates, beside, second, f, FIRST.others_past + 3 * choice)
+    low, high = np.uint64(s.fits_below) & ~ACES, np.uint64(s.fits_above) & ~ACES  # nothing fits beyond an ace
+    likely = (size - popcount(known)) / float(max(1, popcount(unseen)))
+    f[FIRST.feed_wanted] = nearness_to(universal, low, high, card, known, within, wanted, 1.0, likely) / 3.0
 
 
 @register_jitable
@@ -241,12 +193,9 @@ def write_card(s, cards, then, within, unseen, known, size, card, f):
     f[FIRST.feed] = nearness_to(universal, low, high, card, known, within, unseen, 1.0, likely) / 3.0
     f[FIRST.feed_known] = nearness_to(universal, low, high, card, known, EMPTY, unseen, 1.0, 0.0) / 3.0
     f[FIRST.feed_known + 1] = nearness_to(universal, low, high, card, known, EMPTY, unseen, 1.0, 1.0) / 3.0
-    mates = of_rank(card % IN_SUIT) & ~one
-    up = above(one, universal)
-    down = below(one, universal)
-    second = above(up & ~ACES, universal) | below(down & ~ACES, universal)  # no run goes around the corner
-    write_mates(known, mates, up | down, second, f, FIRST.next_mates)
-    write_mates(unseen, mates, up | down, second, f, FIRST.unseen_mates)
+    mates, beside, second = find_mates(card, universal)
+    write_mates(known, mates, beside, second, f, FIRST.next_mates)
+    write_mates(unseen, mates, beside, second, f, FIRST.unseen_mates)
 
 
 @register_jitable
@@ -283,8 +232,8 @@ def write_loose(s, rest, loose, below_runs, above_runs, within, unseen, f):
 
 
 @register_jitable
-def write_rest(s, seat, rest, within, unseen, known, action, f):
-    """The fields ``opens`` and from ``rest_size`` to ``loose_far_points``."""
+def write_rest(s, seat, rest, within, unseen, known, offered, action, f):
+    """The fields ``opens`` and from ``rest_size`` to ``pile_offers_points``."""
     universal = s.aces == UNIVERSAL
     on_sets, below_runs, above_runs = find_fits_after(s, action)
     fits = on_sets | below_runs | above_runs
@@ -296,7 +245,8 @@ def write_rest(s, seat, rest, within, unseen, known, action, f):
     can = in_own
     if action >= ACTION_SET or may_lay_off(s, seat):
         can |= rest & fits
-    useful = popcount(outs(rest, universal) & unseen)
+    out = outs(rest, universal) & unseen
+    useful = popcount(out)
     f[FIRST.rest_size] = popcount(rest) / 10.0
     f[FIRST.rest_empty] = 1.0 if rest == EMPTY else 0.0
     f[FIRST.rest_points] = count_points(s, rest) / 50.0
@@ -306,6 +256,13 @@ def write_rest(s, seat, rest, within, unseen, known, action, f):
     f[FIRST.outs] = useful / 10.0
     f[FIRST.outs_share] = useful / float(max(1, popcount(unseen)))
     write_loose(s, rest, rest & ~can, below_runs, above_runs, within, unseen, f)
+    f[FIRST.outs_offered] = popcount(out & offered) / 10.0
+    reach = within
+    if ACTION_DISCARD <= action < ACTION_LAYOFF:
+        reach |= bit(action - ACTION_DISCARD)
+    offers = reach & (in_melds(known | reach, universal) | fits)
+    f[FIRST.pile_offers] = popcount(offers) / 5.0
+    f[FIRST.pile_offers_points] = count_points(s, offers) / 50.0
 
 
 @register_jitable
@@ -319,6 +276,10 @@ def action_features(s, seat, words, actions, features):
     ahead = (seat + 1) % np.int64(s.players)
     known = np.uint64(s.known[ahead])
     size = popcount(np.uint64(s.hands[ahead]))
+    past, others = sort_choices(s, ahead), join_choices(s, seat)
+    wanted = unseen & ~close_cards(past[DISCARDED] | past[DECLINED], s.aces == UNIVERSAL)
+    before = sort_choices(s, (seat - 1) % np.int64(s.players))
+    offered = close_cards(before[DISCARDED] | before[DECLINED], s.aces == UNIVERSAL)
     v = BEST[s.pile]
     chosen = find_best(s, seat, hand, words, v)
     first = -1
@@ -330,7 +291,7 @@ def action_features(s, seat, words, actions, features):
         if first < 0:
             first = n
             write_decision(s, seat, hand, can, unseen, f)
-            write_others(s, seat, unseen, known, size, f)
+            write_others(s, seat, unseen, known, size, past, f)
         else:
             copy_first(features, first, n, FIRST.kind)
         taken = taken_cards(s, action)
@@ -342,10 +303,11 @@ def action_features(s, seat, words, actions, features):
         rest = cards & ~laid
         if card != NO_CARD:
             write_card(s, cards, then, within, unseen, known, size, card, f)
+            write_past(s, within, unseen, wanted, known, size, past, others, card, f)
             if action >= ACTION_DISCARD:
                 rest &= ~bit(card)
         write_kind(s, rest, taken, laid, action, f)
-        write_rest(s, seat, rest, within, unseen, known, action, f)
+        write_rest(s, seat, rest, within, unseen, known, offered, action, f)
         value = appraise(s, seat, hand, can, within, unseen, cards, then, action, v)
         f[FIRST.appraisal] = min(max(value / 20.0, -LIMIT), LIMIT)
         f[FIRST.best] = 1.0 if action == chosen else 0.0

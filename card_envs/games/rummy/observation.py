@@ -1,15 +1,17 @@
-"""What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, what is known of other hands (R30)."""
+"""What a seat sees of Rummy: its own hand, the pile in order of reach, the melds, and what the players have chosen (R30)."""
 
 import numpy as np
 
 from card_envs.engine.game import FieldSpec, locate_fields
-from card_envs.engine.bits import popcount, write_set
+from card_envs.engine.bits import FLOATS, popcount, write_set
 from card_envs.engine.jitable import register_jitable
 from card_envs.games.deck import ACE, DECK_SIZE, EMPTY, FULL, IN_SUIT, NO_CARD, bit
 from card_envs.games.melds import HIGH_ACE
-from card_envs.games.rummy.rules import table_cards
+from card_envs.games.rummy.history import sort_choices
+from card_envs.games.rummy.rules import fitting_cards, table_cards
 from card_envs.games.rummy.state import DRAW, IDLE_TURNS, MAX_PLAYERS, OVER, SET
 
+BYTE = np.uint64(0xFF)
 HAND_SCALE = 20.0
 POINTS_SCALE = 100.0
 IDLE_SCALE = float(IDLE_TURNS * MAX_PLAYERS)
@@ -18,22 +20,24 @@ CARDS = (DECK_SIZE,)
 FIELDS = (
     FieldSpec("hand", CARDS, "the own hand: suits c d h s, each A … K"),
     FieldSpec("unseen", CARDS, "cards in the stock or unknown in other hands"),
-    FieldSpec("pile", CARDS, "cards in the pile by reach: what taking the card brings, 1 the top card alone", float(DECK_SIZE)),
-    FieldSpec("top", CARDS, "the top card of the pile"),
-    FieldSpec("sets", CARDS, "cards in sets on the table"),
-    FieldSpec("runs", CARDS, "cards in runs on the table"),
+    FieldSpec("pile", CARDS, "cards in the pile: 1 / the number of cards that taking the card brings, so 1 for the top card"),
+    FieldSpec("table", CARDS, "1 for cards that fit a meld on the table; -1/2 for its cards in runs, -1 in sets", low=-1.0),
     FieldSpec("high_aces", (4,), "aces that lie above a king: c d h s"),
-    FieldSpec("fits_set", CARDS, "cards that can be laid off on a set"),
-    FieldSpec("fits_below", CARDS, "cards that can be laid off below a run"),
-    FieldSpec("fits_above", CARDS, "cards that can be laid off above a run"),
-    FieldSpec("taken", CARDS, "the card that may not be discarded in this turn"),
-    FieldSpec("must", CARDS, "the card that has to be played next"),
+    FieldSpec("duty", (2,), "a card may not be discarded in this turn, or has to be played next"),
+    FieldSpec("duty_rank", (IN_SUIT,), "the rank of that card: A … K"),
+    FieldSpec("duty_suit", (4,), "its suit: c d h s"),
     FieldSpec("phase", (2,), "what is being decided: draw, play"),
     FieldSpec("melded", (1,), "the mover has melded in this turn"),
     FieldSpec("idle", (1,), "idle turns in a row, of those that end the deal (R10)", IDLE_SCALE),
     FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
     FieldSpec("deal", (1,), "the deal's number", "max_deals"),
-    FieldSpec("known", ("players", DECK_SIZE), "cards that everybody knows to be in each hand"),
+    FieldSpec(
+        "past",
+        ("players", DECK_SIZE),
+        "what everybody has seen each do with a card: 1 it was taken and is in the hand, 1/2 it was taken and laid,"
+        " -1/2 it was declined, -1 discarded",
+        low=-1.0,
+    ),
     FieldSpec("hand_size", ("players",), "cards in each hand", HAND_SCALE, 0.0, 2.6),
     FieldSpec("laid", ("players",), "points of the cards that each has laid in this deal", POINTS_SCALE, 0.0, 5.0),
     FieldSpec("total", ("players",), "points of the finished deals", "target", -2.0, 2.0),
@@ -53,19 +57,17 @@ def pile_cards(s):
     return cards
 
 
-# what a card of the pile that is reached with n cards is shown as
-REACH = (np.arange(DECK_SIZE + 1) / DECK_SIZE).astype(np.float32)
+# what a card of the pile that is reached with n cards is shown as; n is never 0
+REACH = (1.0 / np.maximum(np.arange(DECK_SIZE + 1), 1)).astype(np.float32)
 
 
 @register_jitable
 def show_pile(s, o):
-    """The cards of the pile by reach, and the top one."""
-    for i in range(FIRST.pile, FIRST.sets):
+    """The cards of the pile by reach."""
+    for i in range(FIRST.pile, FIRST.table):
         o[i] = 0.0
     for i in range(s.pile_size):
         o[FIRST.pile + np.uint64(s.discards[i])] = REACH[s.pile_size - i]
-    if s.pile_size > 0:
-        o[FIRST.top + np.uint64(s.discards[s.pile_size - 1])] = 1.0
 
 
 @register_jitable
@@ -86,12 +88,12 @@ def observe(s, seat, o):
     write_set(o, FIRST.unseen, unseen_cards(s, hand, pile_cards(s)), DECK_SIZE)
     show_pile(s, o)
     show_melds(s, o)
-    for i in range(FIRST.taken, FIRST.melded):
+    for i in range(FIRST.duty, FIRST.melded):
         o[i] = 0.0
     if s.taken != NO_CARD:
-        o[FIRST.taken + np.uint64(s.taken)] = 1.0
-    if s.must != NO_CARD:
-        o[FIRST.must + np.uint64(s.must)] = 1.0
+        show_duty(0, np.int64(s.taken), o)
+    elif s.must != NO_CARD:
+        show_duty(1, np.int64(s.must), o)
     if s.phase != OVER:
         o[FIRST.phase + s.phase - DRAW] = 1.0
     o[FIRST.melded] = s.melded
@@ -107,7 +109,7 @@ def observe(s, seat, o):
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
     other = seat
     for distance in range(players):
-        write_set(o, FIRST.known + distance * DECK_SIZE, np.uint64(s.known[other]), DECK_SIZE)
+        show_past(s, other, FIRST.past + distance * DECK_SIZE, o)
         o[np.uint64(hand_size + distance)] = popcount(np.uint64(s.hands[other])) / HAND_SCALE
         o[np.uint64(laid + distance)] = s.points[other] / POINTS_SCALE
         o[np.uint64(total + distance)] = min(max(s.totals[other] / float(s.target), -2.0), 2.0)
@@ -120,21 +122,44 @@ def observe(s, seat, o):
 
 
 @register_jitable
+def show_duty(duty, card, o):
+    """The card that may not be discarded, or has to be played."""
+    o[FIRST.duty + duty] = 1.0
+    o[FIRST.duty_rank + card % IN_SUIT] = 1.0
+    o[FIRST.duty_suit + card // IN_SUIT] = 1.0
+
+
+HALVES = 0.5 * FLOATS
+
+
+@register_jitable
+def show_past(s, seat, first, o):
+    """What a player has chosen, in the places from ``first`` on: each set of cards that holds a card adds or takes a half."""
+    discarded, declined, taken = sort_choices(s, seat)
+    known = np.uint64(s.known[seat])  # those of the cards taken that are in the hand
+    dropped = discarded | declined
+    for i in range(0, DECK_SIZE, 8):
+        shift = np.uint64(i)
+        one, two = (taken >> shift) & BYTE, (known >> shift) & BYTE
+        three, four = (dropped >> shift) & BYTE, (discarded >> shift) & BYTE
+        for j in range(min(8, DECK_SIZE - i)):
+            o[np.uint64(first + i + j)] = HALVES[one, j] + HALVES[two, j] - HALVES[three, j] - HALVES[four, j]
+
+
+@register_jitable
 def show_melds(s, o):
-    """The cards on the table, and what fits them."""
-    for i in range(FIRST.sets, FIRST.fits_set):
+    """The cards on the table, and those that fit them."""
+    write_set(o, FIRST.table, fitting_cards(s), DECK_SIZE)
+    for i in range(FIRST.high_aces, FIRST.duty):
         o[i] = 0.0
-    write_set(o, FIRST.fits_set, np.uint64(s.fits_set), DECK_SIZE)
-    write_set(o, FIRST.fits_below, np.uint64(s.fits_below), DECK_SIZE)
-    write_set(o, FIRST.fits_above, np.uint64(s.fits_above), DECK_SIZE)
     for i in range(s.melds):
         of = s.meld_of[i]
         if s.meld_kind[i] == SET:
             for suit in range(4):
                 if (s.meld_low[i] >> suit) & 1:
-                    o[FIRST.sets + IN_SUIT * suit + of] = 1.0
+                    o[FIRST.table + IN_SUIT * suit + of] = -1.0
         else:
             for rank in range(s.meld_low[i], s.meld_high[i] + 1):
-                o[FIRST.runs + IN_SUIT * of + (ACE if rank == HIGH_ACE else rank)] = 1.0
+                o[FIRST.table + IN_SUIT * of + (ACE if rank == HIGH_ACE else rank)] = -0.5
             if s.meld_high[i] == HIGH_ACE:
                 o[FIRST.high_aces + of] = 1.0

@@ -15,9 +15,11 @@ from card_envs.games.melds import (
     HIGH_ACE, PER_RANK, PER_SUIT, RUN_HIGH, RUN_LOW, fits_above, fits_below, in_melds, mark_runs, mark_sets, run_cards,
     set_cards,
 )  # fmt: skip
+from card_envs.games.rummy.history import forget_choices, note_choice
+from card_envs.games.rummy.scoring import score_deal
 from card_envs.games.rummy.state import (
-    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DRAW, EACH,
-    HAND_SIZES, IDLE_TURNS, LAID, NEGATIVE, ON_SET, PLAY, RUN, SET, SPREAD, UNIVERSAL,
+    ABOVE, ACTION_DISCARD, ACTION_DRAW, ACTION_END, ACTION_LAYOFF, ACTION_RUN, ACTION_SET, ACTION_TAKE, BELOW, DECLINED,
+    DISCARDED, DRAW, HAND_SIZES, IDLE_TURNS, ON_SET, PLAY, RUN, SET, SPREAD, TAKEN, UNIVERSAL,
 )  # fmt: skip
 
 # ---- points
@@ -176,6 +178,7 @@ def begin_deal(s):
     s.melds = 0
     s.fits_set = s.fits_below = s.fits_above = EMPTY
     s.idle = 0
+    forget_choices(s)
     begin_turn(s, (s.dealer + 1) % s.players)  # R4
 
 
@@ -189,18 +192,11 @@ def begin_turn(s, seat):
 
 @register_jitable
 def end_deal(s):
-    """R22–R28: the deal is over and scored."""
+    """The deal is over and scored."""
     for seat in range(s.players):
         s.last_laid[seat] = s.points[seat]
         s.last_caught[seat] = count_points(s, np.uint64(s.hands[seat]))
-    if s.scoring == LAID:  # R22, R23
-        for seat in range(s.players):
-            s.scores[seat] = s.last_laid[seat] - s.last_caught[seat]
-    elif s.scoring == NEGATIVE:  # R28
-        for seat in range(s.players):
-            s.scores[seat] = s.last_caught[seat]
-    else:
-        score_positive(s)
+    score_deal(s)
     s.taken = s.must = NO_CARD
     s.deal_over = 1
 
@@ -215,30 +211,6 @@ def judge_match(s):
 
 
 @register_jitable
-def score_positive(s):
-    """R24–R26: the lowest hands share the others' hands, less their own; R24 is the case of an empty hand."""
-    lowest = s.last_caught[0]
-    for seat in range(1, s.players):
-        lowest = min(lowest, s.last_caught[seat])
-    pool = 0
-    winners = 0
-    for seat in range(s.players):
-        points = s.last_caught[seat]
-        if points == lowest:
-            winners += 1
-        elif s.settle == EACH:
-            pool += points - lowest
-        else:
-            pool += points
-    if winners == s.players:
-        pool = 0
-    elif s.settle != EACH:
-        pool -= lowest
-    for seat in range(s.players):
-        s.scores[seat] = pool // winners if s.last_caught[seat] == lowest else 0
-
-
-@register_jitable
 def take(s, seat, card):
     """R6, R8: ``card`` and all above it go from the pile to the hand, seen by everybody."""
     lower = s.discards[s.pile_size - 1] != card
@@ -247,6 +219,7 @@ def take(s, seat, card):
         taken = s.discards[s.pile_size]
         s.hands[seat] = np.uint64(s.hands[seat]) | bit(taken)
         s.known[seat] = np.uint64(s.known[seat]) | bit(taken)
+        note_choice(s, seat, TAKEN, taken)
         if taken == card:
             break
     if lower:
@@ -347,6 +320,7 @@ def find_fits(s):
 def discard(s, seat, card):
     """R17: the turn ends; with the last card of the hand, or after too many idle turns (R10), the deal does."""
     leave_hand(s, seat, bit(card))
+    note_choice(s, seat, DISCARDED, card)
     s.discards[s.pile_size] = card
     s.pile_size += 1
     if np.uint64(s.hands[seat]) == EMPTY or s.idle >= IDLE_TURNS * s.players:
@@ -364,6 +338,7 @@ def step(s, action):
     seat = s.to_move
     if action == ACTION_DRAW:
         draw_card(s, seat)
+        note_choice(s, seat, DECLINED, s.discards[s.pile_size - 1])
         s.idle = 0
         s.phase = PLAY
     elif action == ACTION_END:  # R9

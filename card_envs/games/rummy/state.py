@@ -25,6 +25,9 @@ LOW, UNIVERSAL = range(2)  # aces
 POSITIVE, LAID, NEGATIVE = range(3)  # scoring
 EACH, ONCE = range(2)  # settle
 SET, RUN = range(2)  # kinds of melds
+CHOICES = ("discarded", "declined", "taken")
+DISCARDED, DECLINED, TAKEN = range(len(CHOICES))  # what a player has last chosen to do with a card
+MOST_CHOICES = 255  # that are numbered; then those that still count are numbered anew
 
 OPTIONS = (
     Option("players", 2, "seats at the table (R2)", 2, MAX_PLAYERS),
@@ -56,6 +59,7 @@ STATE = lay_out_state(
         StateField("hands", np.uint64, MAX_PLAYERS, _SETS),
         StateField("known", np.uint64, MAX_PLAYERS, _SETS),  # seen by everybody when a player took them, and still in the hand
         StateField("laid", np.uint64, MAX_PLAYERS, _SETS),  # the cards that a player has laid
+        StateField("past", np.uint64, (MAX_PLAYERS, len(CHOICES)), _SETS),  # cards by a player's latest choice in this deal
         StateField("fits_set", np.uint64, (), _SETS),  # cards that can be laid off on a set of the table,
         StateField("fits_below", np.uint64, (), _SETS),  # below a run,
         StateField("fits_above", np.uint64, (), _SETS),  # and above a run
@@ -77,6 +81,9 @@ STATE = lay_out_state(
         StateField("meld_high", np.int8, MAX_MELDS, (0, HIGH_ACE)),  # the highest rank of a run
         StateField("pile_size", np.int8, (), (0, DECK_SIZE)),
         StateField("discards", np.int8, DECK_SIZE, _CARD),  # the pile, oldest first
+        # choices: how many numbers a player has used, and of each card in ``past`` the number of the latest choice about it
+        StateField("past_size", np.uint8, MAX_PLAYERS, (0, MOST_CHOICES)),
+        StateField("past_number", np.uint8, (MAX_PLAYERS, DECK_SIZE), (0, MOST_CHOICES)),
     ),
     scores=(-MOST_POINTS, MOST_POINTS), deck_for_each_deal=True,
 )  # fmt: skip

@@ -12,7 +12,7 @@ from card_envs.engine.picture import Badge, Picture, Seat, Zone, result
 from card_envs.games.deck import CARDS, DECK_SIZE, IN_SUIT, KING, NO_CARD, draw_face, draw_row, name_cards
 from card_envs.games.melds import HIGH_ACE
 from card_envs.games.rummy.rules import LOW_ACE, action_mask, count_points, find_fits
-from card_envs.games.rummy.state import DRAW, IDLE_TURNS, PLAY, RUN, SET, SPREAD, UNIVERSAL, num_actions
+from card_envs.games.rummy.state import CHOICES, DRAW, IDLE_TURNS, PLAY, RUN, SET, SPREAD, UNIVERSAL, num_actions
 
 
 def details(s: Any, options: Options) -> dict[str, Any]:
@@ -24,6 +24,7 @@ def details(s: Any, options: Options) -> dict[str, Any]:
         "melds": [_meld(s, i) for i in range(s.melds)],
         "laid": [name_cards(s.laid[seat]) for seat in seats],
         "known": [name_cards(s.known[seat]) for seat in seats],
+        "past": [{name: _chosen(s, seat, choice) for choice, name in enumerate(CHOICES)} for seat in seats],
         "taken": None if s.taken == NO_CARD else CARDS[s.taken],
         "must": None if s.must == NO_CARD else CARDS[s.must],
         "melded": bool(s.melded),
@@ -44,6 +45,12 @@ def _meld(s: Any, i: int) -> dict[str, Any]:
     return {"kind": "run", "cards": [CARDS[IN_SUIT * of + rank % IN_SUIT] for rank in range(low, high + 1)]}
 
 
+def _chosen(s: Any, seat: int, choice: int) -> list[str]:
+    """The cards about which this was the latest choice of a seat in this deal, oldest first."""
+    cards = (card for card in range(DECK_SIZE) if s.past[seat, choice] >> card & 1)
+    return [CARDS[card] for card in sorted(cards, key=lambda card: s.past_number[seat, card])]
+
+
 def check(s: Any) -> str | None:
     """What is wrong with a state from outside whose common fields are sound; ``None`` if nothing is."""
     if s.drawn > s.deck_size or s.deck_size != DECK_SIZE:
@@ -52,7 +59,8 @@ def check(s: Any) -> str | None:
         return "the phase does not fit"
     if s.idle > IDLE_TURNS * s.players - (s.phase == DRAW):
         return "the idle turns do not fit"
-    return _check_melds(s) or _check_hands(s) or _check_taken(s) or _check_cards(s) or _check_points(s) or _check_moves(s)
+    checks = (_check_melds, _check_hands, _check_taken, _check_cards, _check_choices, _check_points, _check_moves)
+    return next((fault for check in checks if (fault := check(s)) is not None), None)
 
 
 def _check_melds(s: Any) -> str | None:
@@ -117,6 +125,28 @@ def _check_cards(s: Any) -> str | None:
         return f"the {DECK_SIZE} cards of the deck are not all there once"
     order = [s.order[i] for i in range(s.ordered)]
     return "the given order names a card twice" if len(set(order)) != len(order) else None
+
+
+def _check_choices(s: Any) -> str | None:
+    """What was discarded or declined lies where everybody sees it, and what was taken, too, with the player who took it."""
+    pile = sum(1 << s.discards[i] for i in range(s.pile_size))
+    dropped = 0
+    for seat in range(s.players):
+        discarded, declined, taken = (s.past[seat, choice] for choice in range(len(CHOICES)))
+        cards = discarded | declined | taken
+        numbers = {s.past_number[seat, card] for card in range(DECK_SIZE) if cards >> card & 1}
+        if discarded + declined + taken != cards or len(numbers) != cards.bit_count():
+            return f"two choices of seat {seat} are about the same card, or have the same number"
+        if numbers and max(numbers) >= s.past_size[seat]:
+            return f"the choices of seat {seat} are not numbered from 0 on"
+        elsewhere = sum(s.known[other] | s.laid[other] for other in range(s.players) if other != seat)
+        if s.known[seat] & ~taken or taken & ~(s.known[seat] | s.laid[seat]) or (discarded | declined) & ~(pile | elsewhere):
+            return f"the choices of seat {seat} do not fit the cards that everybody sees"
+        dropped |= discarded
+    lying = pile & ~dropped
+    if lying and lying != 1 << s.discards[0]:  # R3
+        return "a card of the pile was discarded by nobody"
+    return None
 
 
 def _check_moves(s: Any) -> str | None:
