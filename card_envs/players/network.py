@@ -16,7 +16,7 @@ from card_envs.engine.messages import shorten
 from card_envs.engine.networks import DRAWS, MAP, SCORER, NetworkParameters, flatten_layers, make_parameters
 from card_envs.engine.observation import Field
 from card_envs.engine.parameters import check_parameters
-from card_envs.players.player import Decisions
+from card_envs.players.player import Decisions, Particular
 
 Floats = NDArray[np.float32]
 Layers = Sequence[tuple[Floats, Floats]]
@@ -38,7 +38,7 @@ def count_inputs(inputs: Sequence[Sequence[Any]], form: str) -> int:
     return sum(int(size) for _, size in inputs) + (form == SCORER)
 
 
-class Network:
+class Network(Particular):
     """A multilayer perceptron as a player.
 
     Its *form*, in ``metadata["network"]["form"]``, says what it computes. A ``"scorer"`` gives each legal action a score, from
