@@ -23,7 +23,7 @@ from card_envs.engine.pairs import PairParameters, make_pair, pair_parameters
 from card_envs.engine.parameters import Parameters
 from card_envs.players import Player
 from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import Bindable
 from card_envs.players.runner import Runner
 
 
@@ -61,7 +61,7 @@ class ShardTask:
     student: Network
     opponents: Sequence[Player | None]
     weights: Sequence[float]
-    rollout: BuiltIn | Network | None
+    rollout: Bindable | None
     decks: int
     labelled: float
     teacher_share: float
@@ -132,7 +132,7 @@ def _find_rollouts(
     own, mine = student.bind(task.game, task.options)
     found: dict[int | None, tuple[Policy, Parameters | PairParameters]] = {}
     for number, player in enumerate(players):
-        others, theirs = cast(BuiltIn | Network, player).bind(task.game, task.options)
+        others, theirs = cast(Bindable, player).bind(task.game, task.options)
         found[number] = (own, mine) if player is student else (make_pair(own, others), pair_parameters(mine, theirs))
     return found
 

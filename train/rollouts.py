@@ -33,7 +33,7 @@ from card_envs.games import available_games, load_game
 from card_envs.players import Player, resolve, split_specs
 from card_envs.players.checkpoint import save_network
 from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import Bindable, BuiltIn
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.labels import ShardTask
 from train.rollout_settings import RolloutSettings, load_rollout_settings
@@ -90,7 +90,7 @@ class Plan:
     start: BuiltIn | Network
     teacher: BuiltIn
     opponents: list[Player | None]
-    rollout: BuiltIn | Network | None
+    rollout: Bindable | None
     rounds: int
     against: list[str]
     judges: list[str]  # those of them against whom it is measured while it learns
@@ -127,7 +127,7 @@ class Plan:
 
         def find_compiled(argument: str, spec: str) -> BuiltIn | Network:
             player = resolve(spec, game, options)
-            if not hasattr(player, "bind"):
+            if not isinstance(player, Bindable):
                 raise ValueError(f"--{argument} {spec}: a built-in player or a checkpoint is expected, which runs compiled")
             return cast(BuiltIn | Network, player)
 

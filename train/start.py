@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 from card_envs.engine.game import Game
 from card_envs.engine.networks import MAP
 from card_envs.players import Player
 from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import Bindable, BuiltIn
 
 
 @dataclass(frozen=True)
@@ -35,11 +36,11 @@ def find_start(player: Player, game: Game, *, imitate: bool = False) -> Start:
     """Return how an agent begins as a player of the game: as exactly as it can, or by imitation, which every player allows."""
     if imitate:
         return Start(player)
-    if isinstance(player, BuiltIn):
-        return Start(player, teacher=player)
-    if isinstance(player, Network) and player.form == MAP:
-        about = player.metadata["network"]
-        name = about["teacher"]
-        teacher = None if name is None else BuiltIn(game, name, about["teacher_parameters"], name)
-        return Start(player, teacher=teacher, network=player)
-    return Start(player)
+    if not isinstance(player, Network):
+        return Start(player, teacher=cast(BuiltIn, player) if isinstance(player, Bindable) else None)
+    if player.form != MAP:
+        return Start(player)
+    about = player.metadata["network"]
+    name = about["teacher"]
+    teacher = None if name is None else BuiltIn(game, name, about["teacher_parameters"], name)
+    return Start(player, teacher=teacher, network=player)
