@@ -1,8 +1,6 @@
-"""The agents of ``agents/``: the shipped checkpoints and the searching player."""
+"""Flat Monte Carlo, the searching player of ``agents/``."""
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,43 +8,8 @@ import pytest
 import card_envs
 from agents.flat_monte_carlo import FlatMonteCarlo
 from card_envs.arena import play_duel
-from card_envs.games import load_game
-from card_envs.players import Decisions, load_player, resolve
+from card_envs.players import Decisions, resolve
 from tests.helpers import GAMES
-
-AGENTS = sorted((Path(__file__).parents[1] / "agents").glob("*.safetensors"))
-
-
-def test_there_is_one_for_flip7() -> None:
-    assert "flip7.safetensors" in [path.name for path in AGENTS]
-
-
-@pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
-def test_a_shipped_agent_plays_its_game_and_beats_random_clearly(path: Path) -> None:
-    """The arena refuses a match at the first action that is not legal."""
-    about = load_player(path).metadata
-    game = load_game(about["game"])
-    assert about["version"] == game.version, "it was trained for another version of the game"
-    options = about["options"]
-    assert options == game.resolve(options), "every option is named"
-    result = play_duel(game, str(path), "random", matches=1000, board_list="tune", seed=1, **options)
-    assert result.truncated < 0.05 * result.matches
-    assert result.share.low > 1.5 * result.fair, result
-
-
-@pytest.mark.parametrize("path", AGENTS, ids=lambda path: path.stem)
-def test_a_shipped_agent_says_how_it_was_made_and_how_good_it_is(path: Path) -> None:
-    about = load_player(path).metadata
-    assert about["command"].startswith(f"python -m train.ppo {about['game']} ")
-    evaluation = about["evaluation"]
-    assert evaluation["board_list"] == "report", "measured on deals that nothing was chosen by"
-    assert evaluation["matches"] >= 10_000
-    game = card_envs.load_game(about["game"])
-    assert {"random", game.default_opponent, *game.aliases} <= set(evaluation["share"])
-    assert all(low <= mean <= high for mean, low, high in evaluation["share"].values())
-
-
-# ---- flat Monte Carlo
 
 
 @pytest.mark.parametrize("until", ["match", "deal"])
