@@ -47,7 +47,7 @@ FIELDS = (
 
 
 FIRST, PER_PLAYER = locate_fields(FIELDS)
-COPIES_SHOWN = (np.arange(COPIES_SCALE + 1.0) / COPIES_SCALE).astype(np.float32)  # counts as they are shown
+MOST_COPIES = np.float32(COPIES_SCALE)
 PER_LINE_POINT, PER_GAIN_POINT, PER_CARD = 1.0 / LINE_SCALE, 1.0 / GAIN_SCALE, 1.0 / DECK_SIZE
 
 
@@ -81,8 +81,8 @@ def observe(s, seat, o):
         o[np.uint64(i)] = 0.0
 
     for kind in range(KINDS):
-        o[FIRST.unseen + kind] = COPIES_SHOWN[np.uint64(s.unseen[kind])]
-        o[FIRST.discard + kind] = COPIES_SHOWN[np.uint64(s.discard[kind])]
+        o[FIRST.unseen + kind] = np.float32(s.unseen[kind]) / MOST_COPIES
+        o[FIRST.discard + kind] = np.float32(s.discard[kind]) / MOST_COPIES
     o[FIRST.deck] = (s.deck_size - s.drawn) * PER_CARD
     o[FIRST.round] = s.deal / float(s.max_rounds)
 
