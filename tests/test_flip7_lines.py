@@ -13,7 +13,8 @@ import pytest
 
 from card_envs.engine.rows import open_row
 from card_envs.games.flip7 import deck, lines
-from card_envs.games.flip7.state import CARDS, COPIES, STATE
+from card_envs.games.flip7.state import ACTIVE, CARDS, COPIES, NOBODY, STATE
+from tests.games.flip7 import next_card
 from tests.reference.flip7 import MODIFIERS, VALUE
 
 MINUS = {name: -int(name) for name in MODIFIERS if name.startswith("-")}
@@ -124,3 +125,30 @@ def test_counts_in_words_add_up_as_they_do_one_by_one(empty: bool, seed: int) ->
         counts = state["discard" if empty else "unseen"][0].tolist()
         plain = sum(counts[kind] for kind in range(16) if kinds >> kind & 1)
         assert deck.sum_packed(*deck.pack_next(s), kinds) == plain
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("brutal", [False, True])
+@pytest.mark.parametrize("pair_counts_twice", [False, True])
+def test_the_next_card_brings_what_each_card_brings(brutal: bool, pair_counts_twice: bool, seed: int) -> None:
+    """F22, F27–F31, F39, F41, F44: also with Zero, /2, more minus than points, and six cards of a Flip 7."""
+    rng = random.Random(seed)
+    state = np.zeros(1, STATE)
+    s = open_row(state)
+    state["status"], state["flipper"], state["drawn"], state["deck_size"] = ACTIVE, NOBODY, 0, 100
+    state["brutal"], state["pair_counts_twice"] = brutal, pair_counts_twice
+    options = {"brutal": brutal, "pair_counts_twice": pair_counts_twice}
+    sixes = 0
+    for names, line in some_lines(seed, 1500):
+        count = lines.count_line(line, pair_counts_twice)
+        if count > 6 or {"7", "unlucky7"} <= set(names):
+            continue
+        sixes += count == 6
+        counts = [0 if copies == 1 and line >> kind & 1 else rng.randint(0, copies) for kind, copies in enumerate(COPIES)]
+        state["held"][0, 0], state["unseen"][0] = line, counts
+        state["numbers"][0, 0], state["minus"][0, 0] = lines.sum_line(line), lines.sum_minus(line)
+        source = [CARDS[kind] for kind, count in enumerate(counts) for _ in range(count)]
+        shown = {"lines": [names], "status": ["active"], "phase": "turn", "options": options}
+        plain = next_card(shown, 0, source) * len(source)
+        assert lines.expect_points(s, 0, *deck.pack_next(s)) == pytest.approx(plain), (names, counts)
+    assert sixes > 100

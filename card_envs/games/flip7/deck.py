@@ -82,6 +82,7 @@ def count_cards(s):
 SPREAD = np.array([sum(0xFF << 8 * i for i in range(8) if b >> i & 1) for b in range(256)], np.uint64)
 BYTE = np.uint64(0xFF)
 ONES = np.uint64(0x0101010101010101)
+FIRST_HIGH = 8  # the first kind that is counted in the second word
 
 
 @register_jitable
@@ -97,8 +98,8 @@ def pack_counts(counts, first):
 def pack_next(s):
     """``(low, high)``: how many cards there are of each kind 0 … 7 and 8 … 15 where the next card is drawn from, packed."""
     if s.drawn < s.deck_size:
-        return pack_counts(s.unseen, 0), pack_counts(s.unseen, 8)
-    return pack_counts(s.discard, 0), pack_counts(s.discard, 8)  # F7
+        return pack_counts(s.unseen, 0), pack_counts(s.unseen, FIRST_HIGH)
+    return pack_counts(s.discard, 0), pack_counts(s.discard, FIRST_HIGH)  # F7
 
 
 @register_jitable

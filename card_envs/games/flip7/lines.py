@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from card_envs.engine.bits import popcount
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.flip7.deck import get_packed, pack_next, sum_packed, sum_values
+from card_envs.games.flip7.deck import FIRST_HIGH, get_packed, pack_next, sum_packed, sum_values
 from card_envs.games.flip7.state import (
     BUSTED, COPIES, FIRST_MODIFIER, HALF, KINDS, LUCKY_13, MAX_PLAYERS, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
@@ -43,8 +43,8 @@ def get_minus(card):
 VALUE_1, VALUE_2, VALUE_4, VALUE_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER) if get_value(card) & bit) for bit in (1, 2, 4, 8)
 )
-PLAIN_VALUE = ~(1 << ZERO | 1 << UNLUCKY_7)  # all cards but the two that may take points away when they come
 BENT = 1 << ZERO | 1 << HALF  # with one of these a card does not simply add its value to the score
+AT_LEAST = tuple(sum(1 << card for card in range(UNLUCKY_7) if get_value(card) >= value) for value in range(THIRTEEN + 2))
 MINUS_2, MINUS_4, MINUS_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER, HALF) if get_minus(card) & bit) for bit in (2, 4, 8)
 )
@@ -254,40 +254,37 @@ def expect_points(s, seat, low, high):
     The cards to come are counted by ``low`` and ``high`` (:func:`pack_next`). An action or modifier brings nothing by itself.
     """
     held = np.int64(s.held[seat])
-    lacks_one = count_line(held, s.pair_counts_twice) == FLIP_SEVEN - 1
-    unlucky = get_packed(high, UNLUCKY_7 - 8)
-    if has_card(held, ZERO) and not lacks_one:
-        return SEVEN * unlucky  # F30, F31
-    if held & BENT or (s.numbers[seat] < s.minus[seat] and not s.brutal):
-        return expect_line(s, held, low, high)
-    now = np.int64(s.numbers[seat]) - np.int64(s.minus[seat])
     doubles = find_doubles(held)
-    good = NUMBERS & ~doubles & PLAIN_VALUE
-    zero = get_packed(low, ZERO)
-    points = sum_values(low, high, good) - now * (sum_packed(low, high, doubles) + zero)  # F31, F38
-    points += (SEVEN - now) * unlucky  # F30
-    if lacks_one:
-        seventh = sum_packed(low, high, good)
-        if not s.pair_counts_twice and held & PAIR:
-            seventh -= sum_packed(low, high, good & PAIR)
-        points += BONUS_POINTS * seventh + (BONUS_POINTS + now) * zero
-    return points
+    now = np.int64(s.numbers[seat]) - np.int64(s.minus[seat])
+    lacks_one = count_line(held, s.pair_counts_twice) == FLIP_SEVEN - 1
+    unlucky = get_packed(high, UNLUCKY_7 - FIRST_HIGH)
+    if held & BENT or lacks_one or (now < 0 and not s.brutal):
+        return expect_bent(s, seat, low, high, lacks_one) + (SEVEN - score_seat(s, seat)) * unlucky  # F30
+    lost = sum_packed(low, high, doubles | 1 << ZERO)  # F31, F38: all points
+    return sum_values(low, high, PLAIN & ~doubles | 1 << LUCKY_13) - now * lost + (SEVEN - now) * unlucky
 
 
 @register_jitable
-def expect_line(s, held, low, high):
-    """The same for any line, card by card."""
-    now = score_line(held, False, s.brutal)
-    points = 0
-    for card in range(FIRST_MODIFIER):
-        n = sum_packed(low, high, 1 << card)
-        if n > 0:
-            line = add_card(held, card)
-            if line == BUST:
-                points -= n * now
-            else:
-                flips = is_flip_seven(line, s.pair_counts_twice)
-                points += n * (score_line(line, flips, s.brutal) - now)
-                if flips:
-                    points += n * BONUS_POINTS
-    return points
+def expect_bent(s, seat, low, high, lacks_one):
+    """The same, but for Unlucky 7, of a line to whose score a card does not simply add its value."""
+    held = np.int64(s.held[seat])
+    total = np.int64(s.numbers[seat])
+    minus = np.int64(s.minus[seat])
+    half = has_card(held, HALF)
+    now = score_seat(s, seat)
+    doubles = find_doubles(held)
+    good = (PLAIN | 1 << LUCKY_13) & ~doubles
+    flips = good if lacks_one else 0
+    if lacks_one and not s.pair_counts_twice and held & PAIR:
+        flips &= ~PAIR
+    scores = flips if has_card(held, ZERO) else good if lacks_one else good & ~(1 << ZERO)  # F31
+    least = ((minus + 1) << half) - total  # a card of less leaves a score of 0 or less
+    if least > 0 and not s.brutal:
+        scores &= AT_LEAST[min(least, THIRTEEN + 1)]  # F41
+    cards = sum_packed(low, high, scores)
+    after = cards * total + sum_values(low, high, scores)
+    if half:  # of an odd sum one more is lost
+        odd = sum_packed(low, high, scores & VALUE_1)
+        after = (after - (cards - odd if total & 1 else odd)) >> 1
+    after -= cards * minus
+    return after + BONUS_POINTS * sum_packed(low, high, flips) - now * sum_packed(low, high, good | doubles)

@@ -48,6 +48,7 @@ FIELDS = (
 
 FIRST, PER_PLAYER = locate_fields(FIELDS)
 MOST_COPIES = np.float32(COPIES_SCALE)
+PER_LINE_POINT, PER_GAIN_POINT, PER_CARD = 1.0 / LINE_SCALE, 1.0 / GAIN_SCALE, 1.0 / DECK_SIZE
 
 
 @register_jitable
@@ -82,7 +83,7 @@ def observe(s, seat, o):
     for kind in range(KINDS):
         o[FIRST.unseen + kind] = np.float32(s.unseen[kind]) / MOST_COPIES
         o[FIRST.discard + kind] = np.float32(s.discard[kind]) / MOST_COPIES
-    o[FIRST.deck] = (s.deck_size - s.drawn) / float(DECK_SIZE)
+    o[FIRST.deck] = (s.deck_size - s.drawn) * PER_CARD
     o[FIRST.round] = s.deal / float(s.max_rounds)
 
     cards = count_cards(s)
@@ -90,13 +91,13 @@ def observe(s, seat, o):
     per_point = 1.0 / s.target
     low, high = pack_next(s)
     gain = expect_points(s, seat, low, high) * per_card if s.status[seat] == ACTIVE and s.phase < BONUS else 0.0
-    o[FIRST.next_card] = clip(gain / GAIN_SCALE, -1.0, 1.0)
+    o[FIRST.next_card] = clip(gain * PER_GAIN_POINT, -1.0, 1.0)
     other = seat
     for distance in range(players):
         held = s.held[other]
         write_set(o, FIRST.line + distance * LINE_KINDS, np.uint64(held), LINE_KINDS)
         points = score_seat(s, other)
-        o[np.uint64(line_score + distance)] = clip(points / LINE_SCALE, -1.0, 1.0)
+        o[np.uint64(line_score + distance)] = clip(points * PER_LINE_POINT, -1.0, 1.0)
         o[np.uint64(total + distance)] = clip(s.totals[other] * per_point, -2.0, 2.0)
         o[np.uint64(standing + distance)] = clip((s.totals[other] + points) * per_point, -2.0, 2.0)
         o[np.uint64(p_bust + distance)] = sum_packed(low, high, find_doubles(held)) * per_card
