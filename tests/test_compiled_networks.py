@@ -106,9 +106,9 @@ def test_compiled_networks_compute_and_choose_what_numpy_does(name: str, form: s
                 else:
                     assert chosen[row] == scored.actions[start + plain[start:end].argmax()], f"row {row}, {where}"
             decisions += batch.size
+            batch.step(chosen)
             for _ in range(4):
                 batch.step(play_teacher(batch))
-            batch.step(chosen)
     assert decisions >= ENOUGH
     assert near < decisions / 100
 
