@@ -90,10 +90,10 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "total": [float(min(state["totals"][s], 1000)) for s in seats],
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
-        "proved": [[float(group in state["shown"][s]["proved"]) for group in (*RANKS, *SUITS)] for s in seats],
-        "suggested": [[float(group in state["shown"][s]["suggested"]) for group in (*RANKS, *SUITS)] for s in seats],
-        "proved_drawn": [float(state["shown"][s]["proved_drawn"]) for s in seats],
-        "suggested_drawn": [float(state["shown"][s]["suggested_drawn"]) for s in seats],
+        "proved": [[float(group in state["shown"][s]["proved"]) for group in (*RANKS, *SUITS)] for s in seats[1:]],
+        "suggested": [[float(group in state["shown"][s]["suggested"]) for group in (*RANKS, *SUITS)] for s in seats[1:]],
+        "proved_drawn": [float(state["shown"][s]["proved_drawn"]) for s in seats[1:]],
+        "suggested_drawn": [float(state["shown"][s]["suggested_drawn"]) for s in seats[1:]],
     }
 
 

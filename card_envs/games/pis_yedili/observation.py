@@ -25,16 +25,17 @@ FIELDS = (
     FieldSpec("stock", (1,), "cards in the stock", float(DECK_SIZE)),
     FieldSpec("deal", (1,), "the deal's number", "deals"),
     FieldSpec("lap", (1,), "first turns that must be a club and are still to come, this one included", "players"),
+    FieldSpec("proved", ("others", GROUPS), f"what each other seat certainly lacked when they drew: {LACKS}"),
+    FieldSpec("suggested", ("others", GROUPS), f"what each other seat would not play when they drew, passed or took: {LACKS}"),
+    FieldSpec("proved_drawn", ("others",), f"cards that each other seat has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
+    FieldSpec("suggested_drawn", ("others",), f"cards that each other seat has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
     FieldSpec("hand_size", ("players",), "cards in each hand", HAND_SCALE, 0.0, 2.2),
     FieldSpec("total", ("players",), "penalty points of the finished deals", POINTS_SCALE, 0.0, 10.0),
     FieldSpec("to_move", ("players",), "who decides"),
     FieldSpec("dealer", ("players",), "who deals"),
-    FieldSpec("proved", ("players", GROUPS), f"what each certainly lacked when they drew: {LACKS}"),
-    FieldSpec("suggested", ("players", GROUPS), f"what each would not play when they drew, passed or took: {LACKS}"),
-    FieldSpec("proved_drawn", ("players",), f"cards that each has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
-    FieldSpec("suggested_drawn", ("players",), f"cards that each has drawn since {REST}", HAND_SCALE, 0.0, 2.2),
 )
 FIRST, PER_PLAYER = locate_fields(FIELDS)
+WRITTEN = 24  # flags written for each set of groups: whole eights are faster
 # a number of cards of a hand as it is shown
 SIZES = (np.arange(DECK_SIZE + 1) / HAND_SCALE).astype(np.float32)
 
@@ -51,7 +52,7 @@ def observe(s, seat, o):
     players = np.int64(s.players)
     write_set(o, FIRST.hand, np.uint64(s.hands[seat]), DECK_SIZE)
     write_set(o, FIRST.pile, np.uint64(s.seen), DECK_SIZE)
-    for i in range(FIRST.top, FIRST.hand_size):
+    for i in range(FIRST.top, FIRST.proved):
         o[i] = 0.0
     if s.top != NO_CARD:
         o[FIRST.top + s.top % IN_SUIT] = 1.0
@@ -64,24 +65,31 @@ def observe(s, seat, o):
     o[FIRST.stock] = (s.deck_size - s.drawn) * (1.0 / DECK_SIZE)
     o[FIRST.deal] = s.deal / float(s.deals)
     o[FIRST.lap] = s.lap / float(players)
-    total = FIRST.total + PER_PLAYER.total * players
-    to_move = FIRST.to_move + PER_PLAYER.to_move * players
-    dealer = FIRST.dealer + PER_PLAYER.dealer * players
-    proved = FIRST.proved + PER_PLAYER.proved * players
     suggested = FIRST.suggested + PER_PLAYER.suggested * players
     proved_drawn = FIRST.proved_drawn + PER_PLAYER.proved_drawn * players
     suggested_drawn = FIRST.suggested_drawn + PER_PLAYER.suggested_drawn * players
-    for i in range(to_move, proved):
-        o[np.uint64(i)] = 0.0
-    if s.to_move != NOBODY:
-        o[to_move + find_distance(seat, s.to_move, players)] = 1.0
-    o[dealer + find_distance(seat, s.dealer, players)] = 1.0
+    hand_size = FIRST.hand_size + PER_PLAYER.hand_size * players
+    total = FIRST.total + PER_PLAYER.total * players
+    to_move = FIRST.to_move + PER_PLAYER.to_move * players
+    dealer = FIRST.dealer + PER_PLAYER.dealer * players
+    # What a set writes beyond its end, the next one or a field after it overwrites.
+    for kind, first in ((PROVED, FIRST.proved), (SUGGESTED, suggested)):
+        for distance in range(players - 1):
+            other = seat + distance + 1
+            other = other if other < players else other - players
+            write_set(o, first + distance * GROUPS, np.uint64(s.lacks[kind, other]), WRITTEN)
+    for kind, first in ((PROVED, proved_drawn), (SUGGESTED, suggested_drawn)):
+        for distance in range(players - 1):
+            other = seat + distance + 1
+            other = other if other < players else other - players
+            o[np.uint64(first + distance)] = SIZES[s.drawn_since[kind, other]]
     for distance in range(players):
         other = seat + distance
         other = other if other < players else other - players
-        o[np.uint64(FIRST.hand_size + distance)] = SIZES[popcount(np.uint64(s.hands[other]))]
+        o[np.uint64(hand_size + distance)] = SIZES[popcount(np.uint64(s.hands[other]))]
         o[np.uint64(total + distance)] = min(s.totals[other] * (1.0 / POINTS_SCALE), 10.0)
-        write_set(o, proved + distance * GROUPS, np.uint64(s.lacks[PROVED, other]), GROUPS)
-        write_set(o, suggested + distance * GROUPS, np.uint64(s.lacks[SUGGESTED, other]), GROUPS)
-        o[np.uint64(proved_drawn + distance)] = SIZES[s.drawn_since[PROVED, other]]
-        o[np.uint64(suggested_drawn + distance)] = SIZES[s.drawn_since[SUGGESTED, other]]
+        o[np.uint64(to_move + distance)] = 0.0
+        o[np.uint64(dealer + distance)] = 0.0
+    if s.to_move != NOBODY:
+        o[to_move + find_distance(seat, s.to_move, players)] = 1.0
+    o[dealer + find_distance(seat, s.dealer, players)] = 1.0
