@@ -35,7 +35,7 @@ FIELDS = (
     FieldSpec("dealer", ("players",), "who deals"),
 )
 FIRST, PER_PLAYER = locate_fields(FIELDS)
-WRITTEN = 24  # flags written for each set of groups: whole eights are faster
+WRITTEN = 24  # flags written for each set of groups, whole eights: the next set or field overwrites those beyond its end
 # a number of cards of a hand as it is shown
 SIZES = (np.arange(DECK_SIZE + 1) / HAND_SCALE).astype(np.float32)
 
@@ -72,17 +72,19 @@ def observe(s, seat, o):
     total = FIRST.total + PER_PLAYER.total * players
     to_move = FIRST.to_move + PER_PLAYER.to_move * players
     dealer = FIRST.dealer + PER_PLAYER.dealer * players
-    # What a set writes beyond its end, the next one or a field after it overwrites.
-    for kind, first in ((PROVED, FIRST.proved), (SUGGESTED, suggested)):
-        for distance in range(players - 1):
-            other = seat + distance + 1
-            other = other if other < players else other - players
-            write_set(o, first + distance * GROUPS, np.uint64(s.lacks[kind, other]), WRITTEN)
-    for kind, first in ((PROVED, proved_drawn), (SUGGESTED, suggested_drawn)):
-        for distance in range(players - 1):
-            other = seat + distance + 1
-            other = other if other < players else other - players
-            o[np.uint64(first + distance)] = SIZES[s.drawn_since[kind, other]]
+    for distance in range(players - 1):
+        other = seat + distance + 1
+        other = other if other < players else other - players
+        write_set(o, FIRST.proved + distance * GROUPS, np.uint64(s.lacks[PROVED, other]), WRITTEN)
+    for distance in range(players - 1):
+        other = seat + distance + 1
+        other = other if other < players else other - players
+        write_set(o, suggested + distance * GROUPS, np.uint64(s.lacks[SUGGESTED, other]), WRITTEN)
+    for distance in range(players - 1):
+        other = seat + distance + 1
+        other = other if other < players else other - players
+        o[np.uint64(proved_drawn + distance)] = SIZES[s.drawn_since[PROVED, other]]
+        o[np.uint64(suggested_drawn + distance)] = SIZES[s.drawn_since[SUGGESTED, other]]
     for distance in range(players):
         other = seat + distance
         other = other if other < players else other - players
