@@ -17,11 +17,11 @@ from card_envs.engine.table import Table
 from card_envs.envs import aec as _aec
 from card_envs.envs import gym as _gym
 from card_envs.games import available_games, load_game
-from card_envs.players import load_player, register_player
+from card_envs.players import Search, load_player, register_player
 
 __version__ = _version("card-envs")
 __all__ = [
-    "Batch", "Game", "IllegalAction", "Table", "__version__", "available_games", "batch", "load_game", "load_player",
+    "Batch", "Game", "IllegalAction", "Search", "Table", "__version__", "available_games", "batch", "load_game", "load_player",
     "replay", "table",
 ]  # fmt: skip
 
@@ -33,6 +33,13 @@ for _name, _meaning in {
     "racer": "stays at the threshold of the race to the target (floor=27, live=False); else as ev",
 }.items():
     register_player("flip7", _name, f"card_envs.risk.players:{_name}", _meaning)
+for _game in available_games():
+    register_player(
+        _game,
+        "search",
+        "card_envs.players.search:Search",
+        "tries its actions in worlds that it thinks possible, by play-outs of a fast player (rollouts=400 or milliseconds=…)",
+    )
 _register_appraiser("flip7", "card_envs.risk.loss:APPRAISER")
 
 

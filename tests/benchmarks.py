@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import card_envs
 from card_envs.arena.shard import Shard, Task
-from card_envs.players.network import Network, describe_layout, save_network
+from card_envs.engine.networks import MAP
+from card_envs.players.checkpoint import save_network
+from tests.networks import make_random_network
 
 PLAYERS = ["random", "count3", "risk24"]
 SHORT: dict[str, Any] = {"target": 50}  # quick matches of Flip 7
@@ -33,17 +32,9 @@ def get_pair(report: dict[str, Any], a: str, b: str) -> dict[str, Any]:
 def save_untrained_network(folder: Path) -> str:
     """Write an untrained network for two players of Flip 7 to a file, and return its name."""
     game = card_envs.load_game("flip7")
-    options = game.resolve({"players": 2, **SHORT})
-    rng = np.random.default_rng(0)
-    sizes = [game.observation_size(options), 32, game.num_actions(2)]
-    layers = [(rng.normal(size=(b, a)).astype(np.float32), np.zeros(b, np.float32)) for a, b in pairwise(sizes)]
-    metadata = {
-        "format": "card_envs.network/1", "game": "flip7", "version": 0, "options": options,
-        "observation": describe_layout(game, options), "network": {"activation": "tanh", "actions": sizes[-1]},
-        "command": "", "evaluation": {},
-    }  # fmt: skip
+    network = make_random_network(game, game.resolve({"players": 2, **SHORT}), MAP, 0, hidden=(32,), activation="tanh")
     file = folder / "net.safetensors"
-    save_network(file, Network(layers, metadata))
+    save_network(file, network)
     return str(file)
 
 

@@ -11,8 +11,8 @@ import pytest
 import card_envs
 from card_envs.cli.play import assign_seats
 from card_envs.players import Decisions
+from card_envs.players.checkpoint import save_network
 from card_envs.players.human import Human
-from card_envs.players.network import save_network
 from tests import games
 from tests.commands import assert_one_line, errors, every_game, quick_words, run, run_well
 from tests.test_network import make_network

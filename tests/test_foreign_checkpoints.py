@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from card_envs.players import load_player
-from card_envs.players.network import MOST_BYTES, Network, save_network
+from card_envs.players.checkpoint import MOST_BYTES, save_network
+from card_envs.players.network import Network
 from tests.test_network import ACTIONS, GAME, OPTIONS, make_network
 
 
@@ -81,17 +82,17 @@ def test_a_huge_file_is_not_read(checkpoint: Path) -> None:
         ("evaluation", '{"a":' * 5000 + "1" + "}" * 5000, "'evaluation' in its metadata"),
         ("evaluation", '{"a":' * 90 + "1" + "}" * 90, "'evaluation' in its metadata is nested more than 8 deep"),
         ("network", "[" * 100_000, "'network' in its metadata is not readable JSON"),
-        ("observation", "[" * 900 + "]" * 900, "'observation' in its metadata is nested more than 8 deep"),
-        ("observation", '[["x", 1e400]]', "'observation' in its metadata is not a list of (name, size)"),
-        ("observation", '[["x", 1e308]]', "'observation' in its metadata is not a list of (name, size)"),
-        ("observation", '[["x", -5]]', "'observation' in its metadata is not a list of (name, size)"),
-        ("observation", f'[["x", {"9" * 400}]]', "'observation' in its metadata is not a list of (name, size)"),
-        ("observation", f'[["x", {"9" * 5000}]]', "'observation' in its metadata is not readable JSON"),
-        ("observation", '{"x": 1}', "'observation' in its metadata is not of type list"),
+        ("inputs", "[" * 900 + "]" * 900, "'inputs' in its metadata is nested more than 8 deep"),
+        ("inputs", '[["x", 1e400]]', "'inputs' in its metadata is not a list of (name, size)"),
+        ("inputs", '[["x", 1e308]]', "'inputs' in its metadata is not a list of (name, size)"),
+        ("inputs", '[["x", -5]]', "'inputs' in its metadata is not a list of (name, size)"),
+        ("inputs", f'[["x", {"9" * 400}]]', "'inputs' in its metadata is not a list of (name, size)"),
+        ("inputs", f'[["x", {"9" * 5000}]]', "'inputs' in its metadata is not readable JSON"),
+        ("inputs", '{"x": 1}', "'inputs' in its metadata is not of type list"),
         ("version", "true", "'version' in its metadata is not of type int"),
         ("options", '{"players": [2]}', "option 'players' = [2] in its metadata is no value of an option"),
         ("network", '{"activation": {}, "actions": 3}', "unknown activation {}"),
-        ("network", '{"activation": "tanh", "actions": 1e400}', "not the layers of one network"),
+        ("network", '{"activation": "tanh", "form": "map", "actions": 1e400}', "inf is no number of actions"),
         ("format", json.dumps("x" * 100_000), "its format is"),
     ],
     ids=lambda value: value[:20],
@@ -113,9 +114,10 @@ def test_tensors_of_other_types(checkpoint: Path, kind: str) -> None:
 
 
 def test_a_network_with_another_number_of_actions_is_refused(checkpoint: Path, seed: int) -> None:
-    network = make_network(seed, network={"activation": "tanh", "actions": ACTIONS - 1})
-    network.layers[-1] = (network.layers[-1][0][1:], network.layers[-1][1][1:])
-    save_network(checkpoint, network)
+    made = make_network(seed)
+    made.metadata["network"]["actions"] = ACTIONS - 1
+    weight, bias = made.layers[-1]
+    save_network(checkpoint, Network([*made.layers[:-1], (weight[1:], bias[1:])], made.metadata))
     with pytest.raises(ValueError, match=f"trained for number of actions {ACTIONS - 1}, but the table's is {ACTIONS}"):
         load_player(checkpoint).check(GAME, OPTIONS)
 
@@ -170,7 +172,7 @@ def test_damaged_checkpoints(checkpoint: Path, seed: int, request: pytest.Fixtur
             raise AssertionError(story) from error
         assert isinstance(player, Network)
         with np.errstate(all="ignore"):
-            assert player.logits(observation).shape == (2, ACTIONS), story
+            assert player.scores(observation).shape == (2, ACTIONS), story
         loaded += 1
     assert not [message for message in messages if "\n" in message or len(message) > 1000]
     assert loaded > 20

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import pickle
-import warnings
 from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,28 +15,23 @@ from safetensors.numpy import load_file, save_file
 
 import card_envs
 from card_envs.arena import play_duel
+from card_envs.engine.networks import FORMS, MAP, SCORER
 from card_envs.players import load_player, resolve
-from card_envs.players.network import FORMAT, Network, describe_layout, save_network
+from card_envs.players.checkpoint import save_network
+from card_envs.players.network import Network, describe_inputs
+from tests.networks import make_random_network
 
 GAME = card_envs.load_game("flip7")
 OPTIONS = GAME.resolve({"players": 2})
-SIZE, ACTIONS, HIDDEN = GAME.observation_size(OPTIONS), GAME.num_actions(2), 16
+SIZE, ACTIONS = GAME.observation_size(OPTIONS), GAME.num_actions(2)
+OTHER = card_envs.load_game("pis_yedili")
+SCORED = OTHER.resolve({"players": 3})
 
 
-def make_network(seed: int, **changes: Any) -> Network:
-    """Make a network of random weights, with changes of its metadata."""
-    rng = np.random.default_rng(seed)
-    widths = [SIZE, HIDDEN, ACTIONS]
-    layers = [
-        (rng.normal(size=(n, m)).astype(np.float32) / m**0.5, rng.normal(size=n).astype(np.float32))
-        for m, n in pairwise(widths)
-    ]
-    metadata = {
-        "format": FORMAT, "game": "flip7", "version": GAME.version, "options": OPTIONS,
-        "observation": describe_layout(GAME, OPTIONS), "network": {"activation": "tanh", "actions": ACTIONS},
-        "command": "none", "evaluation": {},
-    } | changes  # fmt: skip
-    return Network(layers, metadata)
+def make_network(seed: int, *, activation: str = "tanh", **changes: Any) -> Network:
+    """Make a map of random weights for two players of Flip 7, with changes of its metadata."""
+    made = make_random_network(GAME, OPTIONS, MAP, seed, activation=activation)
+    return Network(made.layers, made.metadata | changes, skip=made.skip)
 
 
 @pytest.fixture
@@ -48,81 +41,30 @@ def checkpoint(tmp_path: Path, seed: int) -> Path:
     return path
 
 
-def test_a_checkpoint_gives_the_same_network_back(checkpoint: Path, seed: int) -> None:
-    made, loaded = make_network(seed), load_player(checkpoint)
+@pytest.fixture
+def scorer(tmp_path: Path, seed: int) -> Path:
+    """The file of a network that scores actions and starts from a teacher with parameters."""
+    path = tmp_path / "scorer.safetensors"
+    save_network(path, make_random_network(OTHER, SCORED, SCORER, seed, hidden=(8, 8), teacher="best"))
+    return path
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_checkpoint_gives_the_same_network_back(tmp_path: Path, form: str, seed: int) -> None:
+    made = make_random_network(OTHER, SCORED, form, seed, hidden=(8, 5), teacher="best")
+    path = tmp_path / "net.safetensors"
+    save_network(path, made)
+    loaded = load_player(path)
     assert loaded.metadata == made.metadata
+    np.testing.assert_array_equal(loaded.skip, made.skip)
     for mine, its in zip(made.layers, loaded.layers, strict=True):
         np.testing.assert_array_equal(mine[0], its[0])
         np.testing.assert_array_equal(mine[1], its[1])
     one, other = (
-        play_duel("flip7", player, "random", players=2, matches=20, board_list="train", seed=seed)
-        for player in (made, str(checkpoint))
+        play_duel(OTHER, player, "random", players=3, matches=30, board_list="train", seed=seed) for player in (made, str(path))
     )
     assert one == other, f"seed {seed}"
-    assert list(checkpoint.parent.iterdir()) == [checkpoint], "the temporary file is gone"
-
-
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_logits_are_those_of_the_formula(activation: str, seed: int) -> None:
-    network = make_network(seed, network={"activation": activation, "actions": ACTIONS})
-    observation = np.random.default_rng(seed + 1).normal(size=(3, SIZE)).astype(np.float32)
-    (w0, b0), (w1, b1) = network.layers
-    for row, logits in zip(observation, network.logits(observation), strict=True):
-        hidden = [
-            sum(float(w) * float(x) for w, x in zip(ws, row, strict=True)) + float(b) for ws, b in zip(w0, b0, strict=True)
-        ]
-        hidden = [float(np.tanh(h)) if activation == "tanh" else max(h, 0.0) for h in hidden]
-        expected = [sum(float(w) * h for w, h in zip(ws, hidden, strict=True)) + float(b) for ws, b in zip(w1, b1, strict=True)]
-        np.testing.assert_allclose(logits, expected, atol=1e-4, err_msg=f"seed {seed}")
-
-
-@pytest.mark.parametrize("sizes", [(SIZE, 128, 128, ACTIONS), (698, 64, 635)])
-def test_a_row_does_not_depend_on_the_rows_beside_it(sizes: tuple[int, ...], seed: int) -> None:
-    """Its logits are the same to the last bit alone, among few or many rows, and in any place. The arena relies on that."""
-    rng = np.random.default_rng(seed)
-    network = make_network(seed)
-    network.layers = [
-        (rng.normal(size=(b, a)).astype(np.float32), rng.normal(size=b).astype(np.float32)) for a, b in pairwise(sizes)
-    ]
-    rows = rng.normal(size=(200, sizes[0])).astype(np.float32)
-    among_all = network.logits(rows)
-    order = rng.permutation(200)
-    np.testing.assert_array_equal(network.logits(rows[order]), among_all[order], err_msg=f"seed {seed}")
-    for first, count in ((0, 1), (17, 1), (63, 3), (100, 70)):
-        alone = network.logits(rows[first : first + count])
-        np.testing.assert_array_equal(alone, among_all[first : first + count], err_msg=f"seed {seed}")
-
-
-def test_a_sampling_network_draws_by_probability(seed: int) -> None:
-    """Frequencies of 20,000 draws agree with the softmax over the legal actions, and the same keys draw the same actions."""
-    network = make_network(seed)
-    network.deterministic = False
-    n = 20_000
-    rng = np.random.default_rng(seed)
-    mask = np.zeros(ACTIONS, np.int8)
-    mask[[0, 1, 5, ACTIONS - 1]] = 1
-    observation = rng.normal(size=SIZE).astype(np.float32)
-    decisions = SimpleNamespace(
-        observation=np.tile(observation, (n, 1)),
-        action_mask=np.tile(mask, (n, 1)),
-        key=rng.integers(2**64, size=n, dtype=np.uint64),
-    )
-    actions = network.act(cast(Any, decisions))
-    weights = np.where(mask != 0, np.exp(network.logits(observation[None])[0].astype(float)), 0.0)
-    p = weights / weights.sum()
-    counts = np.bincount(actions, minlength=ACTIONS)
-    assert counts[mask == 0].sum() == 0
-    assert (np.abs(counts - n * p) <= 5 * np.sqrt(n * p * (1 - p)) + 1e-9).all(), (
-        f"seed {seed}: {counts[mask != 0] / n}, {p[mask != 0]}"
-    )
-    np.testing.assert_array_equal(actions, network.act(cast(Any, decisions)))
-    for row in range(20):  # one row alone: NumPy up to 2.3 can take it for a number, unless the warning of it is an error
-        alone = SimpleNamespace(**{name: array[row : row + 1] for name, array in vars(decisions).items()})
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            assert network.act(cast(Any, alone)).tolist() == [actions[row]], f"seed {seed}"
-    network.deterministic = True
-    assert (network.act(cast(Any, decisions)) == p.argmax()).all()
+    assert list(tmp_path.iterdir()) == [path], "the temporary file is gone"
 
 
 def rewrite(path: Path, change: Callable[[dict[str, Any], dict[str, str]], None]) -> None:
@@ -179,35 +121,99 @@ def set_to(key: str, value: Any) -> Callable[[dict[str, Any], dict[str, str]], N
     return change
 
 
+def drop_skip(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    del tensors["skip"]
+
+
+def shorten_skip(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    tensors["skip"] = tensors["skip"][:-1].copy()
+
+
+def lengthen_skip(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    tensors["skip"] = np.append(tensors["skip"], np.float32(0.0))
+
+
+def poison_skip(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    tensors["skip"][0] = np.nan
+
+
+def add(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+    tensors["extra"] = np.zeros(3, np.float32)
+
+
+def set_network(**values: Any) -> Callable[[dict[str, Any], dict[str, str]], None]:
+    """Change entries of the description of the network."""
+
+    def change(tensors: dict[str, Any], metadata: dict[str, str]) -> None:
+        metadata["network"] = json.dumps(json.loads(metadata["network"]) | values)
+
+    return change
+
+
+CHANGES = [
+    (cut, "layer 0 is missing or has a wrong shape"),
+    (narrow, "not the layers of one network|layer 2 is missing"),
+    (poison, "layer 1 does not consist of finite numbers"),
+    (overflow, "layer 0 does not consist of finite numbers"),
+    (doubles, "its tensor '0.weight' is of type F64, not F32"),
+    (flat, "layer 0 is missing or has a wrong shape"),
+    (scalar, "layer 0 is missing or has a wrong shape"),
+    (missing, "not the layers of one network|layer 0 is missing"),
+    (drop_skip, "not the layers of one network"),
+    (shorten_skip, "skip is missing, or it is not"),
+    (lengthen_skip, "skip is missing, or it is not"),
+    (poison_skip, "skip is missing, or it is not"),
+    (add, "not the layers of one network"),
+    (foreign, "not a checkpoint of card_envs"),
+    (set_to("format", "another/1"), "its format is 'another/1'"),
+    (set_to("format", "card_envs.network/1"), "its format is 'card_envs.network/1'"),
+    (set_to("game", "{"), "'game' in its metadata is not readable JSON"),
+    (set_to("options", []), "'options' in its metadata is not of type dict"),
+    (set_to("network", {"activation": "os.system"}), "unknown activation 'os.system'"),
+    (set_to("inputs", [["x"]]), "'inputs' in its metadata"),
+    (set_to("inputs", [["x", "y"]]), "'inputs' in its metadata"),
+    (set_to("inputs", [["x", True]]), "'inputs' in its metadata"),
+    (set_network(activation=["tanh"]), "unknown activation"),
+    (set_network(form="table"), "unknown form 'table'"),
+    (set_network(form=None), "unknown form None"),
+    (set_network(form=["scorer"]), "unknown form"),
+    (set_network(actions=0), "0 is no number of actions"),
+    (set_network(actions=True), "True is no number of actions"),
+    (set_network(actions=10**9), "1000000000 is no number of actions"),
+    (set_network(actions=3.0), "3.0 is no number of actions"),
+    (set_network(actions=None), "None is no number of actions"),
+    (set_network(teacher=3), "3 is no name of a teacher"),
+    (set_network(teacher=["best"]), "is no name of a teacher"),
+    (set_network(teacher_parameters=None), "None are no parameters of a teacher"),
+    (set_network(teacher_parameters={}), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=["1"]), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=[True]), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=[2e9]), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=[float("nan")]), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=[10**400]), "are no parameters of a teacher"),
+    (set_network(teacher_parameters=[0.0] * 1000), "are no parameters of a teacher"),
+]
+
+
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (cut, "layer 0 is missing or has a wrong shape"),
-        (narrow, "not the layers of one network"),
-        (poison, "layer 1 does not consist of finite float32"),
-        (overflow, "layer 0 does not consist of finite float32"),
-        (doubles, "its tensor '0.weight' is of type F64, not F32"),
-        (flat, "layer 0 is missing or has a wrong shape"),
-        (scalar, "layer 0 is missing or has a wrong shape"),
-        (missing, "layer"),
-        (foreign, "not a checkpoint of card_envs"),
-        (set_to("format", "another/1"), "its format is 'another/1'"),
-        (set_to("game", "{"), "'game' in its metadata is not readable JSON"),
-        (set_to("options", []), "'options' in its metadata is not of type dict"),
-        (set_to("network", {"activation": "os.system"}), "unknown activation 'os.system'"),
-        (set_to("network", {"activation": ["tanh"], "actions": ACTIONS}), "unknown activation"),
-        (set_to("network", {"activation": "tanh"}), "not the layers of one network"),
-        (set_to("observation", [["x"]]), "'observation' in its metadata"),
-        (set_to("observation", [["x", "y"]]), "'observation' in its metadata"),
-    ],
-    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", "x"),
+    ("change", "message"), CHANGES, ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", "x")
 )
-def test_a_changed_checkpoint_is_refused(checkpoint: Path, change: Callable[..., None], message: str) -> None:
-    rewrite(checkpoint, change)
+@pytest.mark.parametrize("file", ["checkpoint", "scorer"])
+def test_a_changed_checkpoint_is_refused(
+    request: pytest.FixtureRequest, file: str, change: Callable[..., None], message: str
+) -> None:
+    path: Path = request.getfixturevalue(file)
+    rewrite(path, change)
     with pytest.raises(ValueError, match=message) as caught:
-        load_player(checkpoint)
-    assert str(checkpoint) in str(caught.value)
+        load_player(path)
+    assert str(path) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_scorer_has_a_teacher(scorer: Path) -> None:
+    rewrite(scorer, set_network(teacher=None))
+    with pytest.raises(ValueError, match="None is no name of a teacher"):
+        load_player(scorer)
 
 
 class Payload:
@@ -257,7 +263,7 @@ def test_no_file_and_a_directory_are_refused(tmp_path: Path) -> None:
         ({}, {"players": 2, "brutal": True}, "trained for option brutal False, but the table's is True"),
         ({"version": GAME.version + 1}, {"players": 2}, f"trained for version {GAME.version + 1}"),
         ({"game": "rummy"}, {"players": 2}, "trained for game 'rummy', but the table's is 'flip7'"),
-        ({"observation": [["other", SIZE]]}, {"players": 2}, "trained for observation layout"),
+        ({"inputs": [["other", SIZE]]}, {"players": 2}, "trained for inputs"),
     ],
 )
 def test_a_mismatch_is_refused(
@@ -267,6 +273,51 @@ def test_a_mismatch_is_refused(
     save_network(path, make_network(seed, **changes))
     with pytest.raises(ValueError, match=message):
         resolve(str(path), GAME, options)
+
+
+@pytest.mark.parametrize(
+    ("network", "message"),
+    [
+        ({"teacher": "bestt"}, "its teacher is not there .*did you mean 'best'"),
+        ({"teacher": "os:system"}, "its teacher is not there"),
+        ({"teacher": ""}, "its teacher is not there"),
+        ({"teacher_parameters": [0.0] * 3}, "its teacher is not there .*parameters"),
+    ],
+)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_teacher_that_is_not_there_is_named(
+    tmp_path: Path, form: str, network: dict[str, Any], message: str, seed: int
+) -> None:
+    path = tmp_path / "net.safetensors"
+    save_network(path, make_random_network(OTHER, SCORED, form, seed, teacher="best"))
+    rewrite(path, set_network(**network))
+    with pytest.raises(ValueError, match=message) as caught:
+        resolve(str(path), OTHER, SCORED)
+    assert "\n" not in str(caught.value)
+
+
+def test_parameters_without_a_teacher_are_refused(checkpoint: Path) -> None:
+    rewrite(checkpoint, set_network(teacher_parameters=[1.0]))
+    with pytest.raises(ValueError, match="random takes 0 parameters"):
+        resolve(str(checkpoint), GAME, OPTIONS)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_change_of_the_inputs_is_noticed(form: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every renamed field, two that change places, and a field that is a value shorter while the next is a value longer."""
+    network = make_random_network(OTHER, SCORED, form, seed)
+    network.check(OTHER, SCORED)
+    name = "observation_specs" if form == MAP else "action_feature_specs"
+    specs = getattr(OTHER, name)
+    changed = [(*specs[:i], replace(spec, name=spec.name + "x"), *specs[i + 1 :]) for i, spec in enumerate(specs)]
+    changed.append((specs[1], specs[0], *specs[2:]))
+    fields = [*describe_inputs(OTHER, SCORED, form)]
+    at = next(i for i in range(len(fields) - 1) if fields[i][1] > 1 and isinstance(specs[i].shape[0], int))
+    shorter, longer = (replace(specs[at], shape=(fields[at][1] - 1,)), replace(specs[at + 1], shape=(fields[at + 1][1] + 1,)))
+    changed.append((*specs[:at], shorter, longer, *specs[at + 2 :]))
+    for other in changed:
+        with pytest.raises(ValueError, match="trained for inputs"):
+            network.check(replace(OTHER, **{name: other}), SCORED)
 
 
 def test_a_failed_write_leaves_the_old_file(checkpoint: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,10 +18,10 @@ from numpy.testing import assert_array_equal
 import card_envs
 from card_envs.envs.gym import build_gym_id, make_class
 from card_envs.players import Decisions, load_player, registered_players, resolve
+from card_envs.players.checkpoint import save_network
 from card_envs.players.human import Human
-from card_envs.players.network import save_network
 from tests.helpers import GAMES, make_card_vec_env, quick
-from tests.test_network import ACTIONS, make_network
+from tests.test_network import make_network
 from tests.test_single_agent import every_game, gym_name, legal
 
 WAYS: dict[str, Callable[[Any], Any]] = {
@@ -200,7 +200,7 @@ def test_built_in_players(name: str, way: str) -> None:
 def test_networks(way: str, deterministic: bool, activation: str, seed: int, tmp_path: Any) -> None:
     """Issue 11, clients: the players of checkpoints."""
     file = tmp_path / "network.safetensors"
-    save_network(file, make_network(seed, network={"activation": activation, "actions": ACTIONS}))
+    save_network(file, make_network(seed, activation=activation))
     player = load_player(file, deterministic=deterministic)
     file.unlink()  # a pickle holds the network itself
     asked = decisions("flip7", players=2)

@@ -26,6 +26,9 @@ RIVALS = [
 ]
 
 
+STRONGER = {("flip7", "race")}  # built-in players who beat the default opponent, by little, so that it takes more matches
+
+
 def parameters_of_policies(game: Game) -> dict[str, np.ndarray]:
     """The name of each built-in policy and its default parameters."""
     return {policy.name: np.array([*policy.defaults.values()], np.float64) for policy in game.policies}
@@ -77,8 +80,13 @@ def test_interpreted_is_compiled(name: str, options: Options, seed: int) -> None
 
 @pytest.mark.parametrize(("name", "rival", "players"), RIVALS)
 def test_the_default_opponent_is_the_best(name: str, rival: str, players: int, seed: int) -> None:
-    """One among the rival's kind, in every seat of every deal: above its fair share by three standard errors at least."""
+    """One among the rival's kind, in every seat of every deal: above its fair share by three standard errors at least.
+
+    The few players who are better still win as clearly against it.
+    """
     game = card_envs.load_game(name)
-    matches = games.load(name).RANKED_MATCHES
-    share = play_duel(game, game.default_opponent, rival, players=players, matches=matches, seed=seed).share
+    matches, better = games.load(name).RANKED_MATCHES, game.default_opponent
+    if (name, rival) in STRONGER:
+        better, rival, matches = rival, better, 3 * matches
+    share = play_duel(game, better, rival, players=players, matches=matches, seed=seed).share
     assert share.mean - 3 / 1.96 * (share.mean - share.low) > 1 / players, f"{rival}: {share}, seed {seed}"

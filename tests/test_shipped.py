@@ -58,7 +58,7 @@ def test_it_is_small_and_says_how_it_was_made_and_how_good_it_is(agent: object) 
 
 @pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.path.stem)
 def test_it_plays_its_game_and_its_figures_are_true(agent: object) -> None:
-    """On other deals than those of its figures, it does within four standard errors of what it says. Illegal actions end a duel."""
+    """On other deals it does within four standard errors of what it says. An illegal action would end the duel."""
     assert isinstance(agent, type(AGENTS[0]))
     game = load_game(agent.game)
     opponent = game.policies[-1].name
@@ -82,7 +82,9 @@ def test_the_spec_agent_is_the_one_for_the_table(name: str, seed: int) -> None:
 
 
 def test_a_table_for_which_there_is_none_is_named() -> None:
-    with pytest.raises(ValueError, match=r"no trained player .* rummy with 3 players \(there are some for: 2 players; .*rummy500"):
+    with pytest.raises(
+        ValueError, match=r"no trained player .* rummy with 3 players \(there are some for: 2 players; .*rummy500"
+    ):
         resolve(AGENT, load_game("rummy"), {"players": 3})
     with pytest.raises(ValueError, match=r"with 2 players, brutal=True"):
         resolve(AGENT, load_game("flip7"), {"players": 2, "brutal": True})
@@ -94,4 +96,8 @@ def test_the_command_lists_them() -> None:
         assert name in shown
     facts = json.loads(run("agents", "--json").stdout)
     assert [fact["path"] for fact in facts] == [str(agent.path) for agent in AGENTS]
-    assert {fact["table"] for fact in facts if fact["game"] == "rummy"} == {"2 players", "4 players", "2 players, variant=rummy500"}
+    assert {fact["table"] for fact in facts if fact["game"] == "rummy"} == {
+        "2 players",
+        "4 players",
+        "2 players, variant=rummy500",
+    }

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import card_envs
-from card_envs.players import Player, resolve, resolve_policy, resolve_stored
+from card_envs.players import Player, check_stored, resolve, resolve_policy, resolve_stored
 
 GAME = card_envs.load_game("flip7")
 ROOT = Path(card_envs.__file__).parents[1]
@@ -70,6 +70,29 @@ def test_a_file_names_checkpoints_beside_it_only(tmp_path: Path, monkeypatch: py
         assert "if you trust it, type --opponents X" in refusal(spec, file=file, flag="--opponents X")
     for spec in ("none.safetensors", "loop.safetensors", "x" * 5000 + ".safetensors"):
         assert "safetensors" in refusal(spec, file=file, flag="--opponents X")
+
+
+def test_a_search_from_a_file_plays_on_by_checkpoints_beside_it_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What holds for a player holds for the player that a search plays on by, too."""
+    for directory in ("run", "other"):
+        (tmp_path / directory).mkdir()
+        (tmp_path / directory / "best.safetensors").write_text("a checkpoint")
+    monkeypatch.chdir(tmp_path / "other")
+    file = tmp_path / "run" / "run.json"
+    beside = str(tmp_path / "run" / "best.safetensors")
+    for spec, expected in (
+        ("search", "search"),
+        ("search(20, policy='ev')", "search(20, policy='ev')"),
+        ("search(20, policy='best.safetensors')", f"search(20, policy={beside!r})"),
+        (f"search(policy={beside!r}, width=3)", f"search(policy={beside!r}, width=3)"),
+    ):
+        assert check_stored(spec, GAME, file=file, flag="") == expected
+    for path in ("../other/best.safetensors", str(tmp_path / "other" / "best.safetensors"), "/best.safetensors"):
+        text = refusal(f"search(policy={path!r})", file=file, flag="--opponents X")
+        assert "if you trust it, type --opponents X" in text
+    refusal("search(policy='../run/best')", file=file, flag="--opponents X")
+    for policy in ("'os:system'", "'search'", "['best.safetensors']", "3"):
+        assert "policy = " in refusal(f"search(policy={policy})", file=file, flag="--opponents X")
 
 
 def test_a_typed_module_of_python_itself_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,6 +25,7 @@ from stable_baselines3.common.logger import Logger  # noqa: E402
 from tests.training import (  # noqa: E402
     AGAINST_OTHERS,
     QUIET,
+    RESIDUAL,
     ROLLOUT,
     ROLLOUTS,
     SELF_PLAY,
@@ -56,7 +57,7 @@ def assert_same_state(one: Path, other: Path) -> None:
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The directories of whole runs."""
     made = {}
-    for name, run in (("others", AGAINST_OTHERS), ("itself", SELF_PLAY), ("warm", WARM)):
+    for name, run in (("others", AGAINST_OTHERS), ("itself", SELF_PLAY), ("warm", WARM), ("residual", RESIDUAL)):
         made[name] = tmp_path_factory.mktemp(name)
         train(run, made[name], console=QUIET)
     return made
@@ -103,6 +104,23 @@ def test_a_warm_started_run_that_was_stopped_goes_on_to_the_bit(
     assert_same_state(tmp_path, uninterrupted["warm"])
     one, other = (load_player(path / "best.safetensors") for path in (tmp_path, uninterrupted["warm"]))
     assert one.metadata == other.metadata
+
+
+@pytest.mark.parametrize("at", [1, 2 * ROLLOUT + 30])
+def test_a_residual_run_with_earlier_selves_that_was_stopped_goes_on_to_the_bit(
+    uninterrupted: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    """The skip, the earlier selves and the ranges of the inputs are in the state of the run."""
+    with pytest.raises(KilledError):
+        train(RESIDUAL, tmp_path, console=QUIET, callbacks=[Kill(at)])
+    monkeypatch.setattr(warm_start, "watch", None)
+    train(RESIDUAL, tmp_path, state=load_state(tmp_path / "state.pt"), console=QUIET)
+    assert_same_state(tmp_path, uninterrupted["residual"])
+    for name in ("best.safetensors", "last.safetensors"):
+        one, other = (load_player(path / name) for path in (tmp_path, uninterrupted["residual"]))
+        assert one.metadata == other.metadata
+        assert one.skip == other.skip
+        assert all((a == b).all() for a, b in zip(flat(one.layers), flat(other.layers), strict=True)), name
 
 
 def test_a_run_killed_in_its_warm_start_begins_anew(
@@ -167,9 +185,10 @@ def test_the_opponents_of_self_play_are_the_current_policy(tmp_path: Path) -> No
     assert not seen[0].deterministic, "drawn by probability: the best reply to one that always does the same is no policy"
 
 
-def test_what_is_stored_is_what_was_acted_on() -> None:
+@pytest.mark.parametrize("run", [AGAINST_OTHERS, RESIDUAL], ids=["plain", "residual"])
+def test_what_is_stored_is_what_was_acted_on(run: Run) -> None:
     """Observations, masks and actions of the rollout buffer are those that the policy saw and chose, step by step."""
-    model, _ = make_model(Plan.from_run(AGAINST_OTHERS))
+    model, _ = make_model(Plan.from_run(run))
     policy, acted = model.policy, []
     forward = policy.forward
 
@@ -215,7 +234,7 @@ def test_an_exported_network_is_torchs(settings: list[str]) -> None:
         features = policy.extract_features(torch.from_numpy(observation))
         latent, _ = policy.mlp_extractor(features)
         logits = policy.action_net(latent).numpy()
-    np.testing.assert_allclose(network.logits(observation), logits, atol=1e-5)
+    np.testing.assert_allclose(network.scores(observation), logits, atol=1e-5)
     actions, _ = model.predict(observation, action_masks=mask, deterministic=True)
     np.testing.assert_array_equal(network.act(Decisions(batch.matches, np.arange(200))), actions)
 

@@ -14,7 +14,7 @@ import pytest
 
 import card_envs
 from card_envs.players import load_player
-from card_envs.players.network import save_network
+from card_envs.players.checkpoint import save_network
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sb3_contrib")
@@ -108,6 +108,12 @@ def test_a_finished_run_is_only_reported_again(trained: Path) -> None:
         (["flip7", "--set", "n_envs=2.5"], "setting n_envs = 2.5: allowed is a whole number from 1"),
         (["flip7", "--set", "hidden=[0]"], "setting hidden = [0]: allowed is a list of whole numbers from 1"),
         (["flip7", "--set", "reward=money"], "setting reward = 'money': allowed is win or score or margin"),
+        (["flip7", "--set", "episode=round"], "setting episode = 'round': allowed is match or deal"),
+        (["flip7", "--set", "pool=-1"], "setting pool = -1: allowed is a whole number from 0 to 100"),
+        (["flip7", "--set", "pool=1"], "setting pool = 1: earlier selves are there only with --self-play"),
+        (["flip7", "--set", "pool_every=0"], "setting pool_every = 0: allowed is a whole number from 1"),
+        (["flip7", "--set", "teacher_probability=1"], "setting teacher_probability = 1: allowed is a number from 0.5 to 0.999"),
+        (["flip7", "--imitate"], "--imitate needs --warm-start, which says who is imitated"),
         (["flip7", "--set", "batch_size=1000"], "setting batch_size = 1000: allowed is a divisor over 1 of n_envs * n_steps"),
         (["flip7", "--resume"], "--resume: there is no run in"),
     ],
@@ -249,6 +255,8 @@ def test_a_state_from_a_stranger_is_checked(trained: Path) -> None:
     environment = whole["environment"]
     changed += [whole | {"environment": 3}, whole | {"policy": {}}, whole | {"environment": environment | {"learner": []}}]
     changed += [whole | {"environment": environment | {"starts": torch.zeros(3)}}, whole | {"random": {}}]
+    inputs = whole["parts"]["inputs"]
+    changed += [whole | {"parts": {"inputs": inputs | {"low": low}}} for low in (inputs["low"][1:], inputs["low"] * torch.nan)]
     for number, state in enumerate(changed):
         torch.save(state, path)
         assert "this is not a state of this run" in refused(invoke("flip7", "--out", str(trained), "--resume")), number
@@ -299,6 +307,7 @@ def test_help_explains_every_argument() -> None:
         "--opponents",
         "--self-play",
         "--warm-start",
+        "--imitate",
         "--steps",
         "--option",
         "--set",

@@ -78,7 +78,7 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
         return watch(learner, player, *rest)
 
     monkeypatch.setattr(warm_start, "watch", look)
-    small = {"settings": WARM.settings, "steps": 1, "evaluate_matches": 100, "warm_start": "count3"}
+    small = {"settings": WARM.settings, "steps": 1, "evaluate_matches": 100, "warm_start": "count3", "imitate": True}
     for run in (Run("flip7", self_play=True, **small), Run("flip7", opponents="ev,sum26", players=3, **small)):  # type: ignore[arg-type]
         train(run, tmp_path, console=QUIET)
     assert seen == [("count3", ["<player count3>"], 6), ("count3", ["<player ev>", "<player sum26>"], 6)]
@@ -86,7 +86,7 @@ def test_the_opponents_of_imitation_are_those_of_training(tmp_path: Path, monkey
 
 def test_imitation_learns_the_players_choices_and_their_worth_and_leaves_ppos_optimiser_alone() -> None:
     plan = Plan.from_run(
-        Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3")
+        Run("flip7", players=2, opponents="random", settings=["n_envs=64", "hidden=[32]"], warm_start="count3", imitate=True)
     )
     model, _ = make_model(plan)
     model.set_logger(Logger(None, []))

@@ -49,10 +49,22 @@ WARM = Run(
     players=2,
     opponents="sum26",
     warm_start="count3",
+    imitate=True,
     steps=2 * ROLLOUT,
     settings=[*SMALL, "warm_start_decisions=300", "warm_start_batch_size=32", "warm_start_epochs=2"],
     seed=8,
     evaluate_every=ROLLOUT,
+    evaluate_matches=100,
+)
+RESIDUAL = Run(
+    "flip7",
+    players=3,
+    self_play=True,
+    warm_start="count3",
+    steps=ROLLOUTS * ROLLOUT,
+    settings=[*SMALL, "episode=deal", "pool=2", "pool_every=1", "warm_start_value_decisions=300", "warm_start_epochs=1"],
+    seed=9,
+    evaluate_every=2 * ROLLOUT,
     evaluate_matches=100,
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,10 @@ from stable_baselines3.common.callbacks import BaseCallback
 from card_envs.arena import Duel
 from card_envs.players.checkpoint import save_network
 from card_envs.players.network import Network
-from train.checkpoints import copy_layers, save_state
+from train.checkpoints import Part, save_state
 from train.evaluation import format_line, format_metadata
+from train.inputs import InputRanges
+from train.selves import Selves
 
 
 class Callback(BaseCallback):
@@ -41,14 +43,25 @@ class EntropySchedule(Callback):
 
 
 class SelfPlay(Callback):
-    """Keeps the opponent of the learner equal to the current policy."""
+    """Keeps the opponents of a learner that plays against itself up with its policy."""
 
-    def __init__(self, opponent: Network) -> None:
+    def __init__(self, selves: Selves) -> None:
         super().__init__()
-        self.opponent = opponent
+        self.selves = selves
 
     def _on_rollout_start(self) -> None:
-        self.opponent.layers = copy_layers(self.model)
+        self.selves.follow(self.model, self.num_timesteps // (self.model.n_steps * self.model.n_envs))
+
+
+class WatchInputs(Callback):
+    """Takes note of the ranges of the inputs that are learned from."""
+
+    def __init__(self, ranges: InputRanges) -> None:
+        super().__init__()
+        self.ranges = ranges
+
+    def _on_rollout_end(self) -> None:
+        self.ranges.watch(self.model.rollout_buffer.observations)
 
 
 class Keeper(Callback):
@@ -56,21 +69,24 @@ class Keeper(Callback):
 
     Args:
         out: The directory of the run.
-        agent: The player that gets the layers of the policy.
+        agent: The player that is to play as the policy does.
+        export: Makes a player play as the policy of a model does.
         evaluate: Plays the agent against all yardsticks.
         every: The number of steps from one evaluation to the next.
         first: Whether to evaluate before the first step too.
         judge: The yardstick that decides which checkpoint is the best.
         best: The best share of wins so far.
+        parts: What the state of the run holds beside the model.
         console: Where a line about each evaluation is printed.
     """
 
     def __init__(
-        self, out: Path, agent: Network, evaluate: Callable[[Network], dict[str, Duel]],
-        *, every: int, first: bool, judge: str, best: float | None, console: Console,
+        self, out: Path, agent: Network, export: Callable[[MaskablePPO, Network], None],
+        evaluate: Callable[[Network], dict[str, Duel]], *, every: int, first: bool, judge: str, best: float | None,
+        parts: Mapping[str, Part], console: Console,
     ) -> None:  # fmt: skip
         super().__init__()
-        self.out, self.agent, self.evaluate = out, agent, evaluate
+        self.out, self.agent, self.export, self.evaluate, self.parts = out, agent, export, evaluate, parts
         self.every, self.first, self.judge, self.best, self.console = every, first, judge, best, console
         self._resumed = False
 
@@ -88,7 +104,7 @@ class Keeper(Callback):
             self._keep(True)
 
     def _keep(self, evaluate: bool) -> None:
-        self.agent.layers = copy_layers(self.model)
+        self.export(self.model, self.agent)
         if evaluate and (self.num_timesteps or self.first):
             duels = self.evaluate(self.agent)
             for spec, d in duels.items():
@@ -105,7 +121,7 @@ class Keeper(Callback):
                 self.best = share
                 save_network(self.out / "best.safetensors", self.agent)
         save_network(self.out / "last.safetensors", self.agent)
-        save_state(self.out / "state.pt", self.model, self.best)
+        save_state(self.out / "state.pt", self.model, self.best, self.parts)
 
 
 class Bar(Callback):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import io
 import random
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sb3_contrib import MaskablePPO
+from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 from stable_baselines3.common.vec_env import VecMonitor
 from torch import nn
 
@@ -27,18 +28,52 @@ from card_envs.envs.sb3 import CardVecEnv
 from card_envs.envs.single_agent import SingleAgentBatch
 from card_envs.players.checkpoint import make_metadata
 from card_envs.players.network import Network, count_inputs
+from card_envs.players.player import BuiltIn
+from train.residual import ResidualPolicy
 from train.runs import BadState, read_state
 
-STATE = "card_envs.training/1"
+STATE = "card_envs.training/2"
 
 Layers = list[tuple[NDArray[np.float32], NDArray[np.float32]]]
 
 
+class Part(Protocol):
+    """What a run keeps beside its model and its environment, and the rest of the run depends on."""
+
+    def save(self) -> Any:
+        """Return it as tensors and plain values."""
+
+    def restore(self, state: Any) -> None:
+        """Go on from what :meth:`save` returned; what is not sound raises any exception."""
+
+
+def list_linear(policy: MaskableActorCriticPolicy) -> list[nn.Linear]:
+    """List the linear layers of a policy, from the observation to the logits."""
+    modules = [*policy.mlp_extractor.policy_net, policy.action_net]
+    return [module for module in modules if isinstance(module, nn.Linear)]
+
+
 def copy_layers(model: MaskablePPO) -> Layers:
-    """Copy the linear layers of the policy, from the observation to the logits."""
-    modules = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
-    linear = [module for module in modules if isinstance(module, nn.Linear)]
-    return [(layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in linear]
+    """Copy the layers of the policy, from the observation to the logits, each (weight [out, in], bias [out])."""
+    return [(at.weight.detach().numpy().copy(), at.bias.detach().numpy().copy()) for at in list_linear(model.policy)]
+
+
+def copy_policy(model: MaskablePPO, network: Network, fold: Callable[[Layers], Layers] | None = None) -> None:
+    """Make a network play as the policy of the model does; ``fold`` may change the layers."""
+    layers = copy_layers(model)
+    network.layers = layers if fold is None else fold(layers)
+    if isinstance(model.policy, ResidualPolicy):
+        network.skip = model.policy.skip.detach().numpy().copy()
+
+
+def take_weights(model: MaskablePPO, network: Network) -> None:
+    """Make the policy of the model play as a network of the same shape does."""
+    with torch.no_grad():
+        for layer, (weight, bias) in zip(list_linear(model.policy), network.layers, strict=True):
+            layer.weight.copy_(torch.from_numpy(weight))
+            layer.bias.copy_(torch.from_numpy(bias))
+        if isinstance(model.policy, ResidualPolicy):
+            model.policy.skip.copy_(torch.from_numpy(network.skip))
 
 
 def make_blank_network(
@@ -48,16 +83,20 @@ def make_blank_network(
     activation: str,
     command: str = "",
     *,
+    teacher: BuiltIn | None = None,
     deterministic: bool = True,
 ) -> Network:
     """Make a network of the right shape and metadata whose layers are zero, so that all its logits are equal."""
-    metadata = make_metadata(game, options, MAP, activation=activation, command=command)
+    metadata = make_metadata(
+        game, options, MAP, activation=activation, command=command, teacher=None if teacher is None else teacher.policy.name,
+        teacher_parameters=None if teacher is None else teacher.parameters,
+    )  # fmt: skip
     widths = [count_inputs(metadata["inputs"], MAP), *hidden, game.num_actions(int(options["players"]))]
     layers = [(np.zeros((n, m), np.float32), np.zeros(n, np.float32)) for m, n in pairwise(widths)]
     return Network(layers, metadata, deterministic=deterministic, name="the agent")
 
 
-def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
+def save_state(path: Path, model: MaskablePPO, best: float | None, parts: Mapping[str, Part] | None = None) -> None:
     """Write everything that the rest of a run depends on, atomically.
 
     A run that is saved between two rollouts goes on from there as if it had not been interrupted, to the last bit.
@@ -66,12 +105,14 @@ def save_state(path: Path, model: MaskablePPO, best: float | None) -> None:
         path: The file to write.
         model: The model of the run.
         best: The share of wins of the best evaluation so far.
+        parts: What else is kept, by name.
     """
     monitor, env = _get_environments(model)
     kind, words, position, gauss, cached = np.random.get_state()  # noqa: NPY002 (SB3 draws from it)
     state = {
         "format": STATE,
         "best": best,
+        "parts": {name: part.save() for name, part in (parts or {}).items()},
         "policy": model.policy.state_dict(),
         "optimizer": model.policy.optimizer.state_dict(),
         "num_timesteps": model.num_timesteps,
@@ -109,14 +150,21 @@ def load_state(path: Path) -> dict[str, Any]:
     return state
 
 
-def restore_state(model: MaskablePPO, state: dict[str, Any]) -> None:
+def restore_state(model: MaskablePPO, state: dict[str, Any], parts: Mapping[str, Part] | None = None) -> None:
     """Bring a new model that was made with the same arguments to a saved state, which is checked: it may be a stranger's.
+
+    Args:
+        model: The model.
+        state: What :func:`load_state` returned.
+        parts: What else is kept, by name, which is brought to its state as well.
 
     Raises:
         BadState: The state is not one of such a model.
     """
     try:
         _restore(model, state)
+        for name, part in (parts or {}).items():
+            part.restore(state["parts"][name])
     except Exception as error:  # what torch and NumPy raise where a tensor or a value is of another kind
         raise BadState(f"this is not a state of this run ({join_lines(error)})") from error
 
@@ -130,7 +178,7 @@ def _restore(model: MaskablePPO, state: dict[str, Any]) -> None:
     held = state["environment"]
     env.restore([part.numpy().tobytes() for part in held["learner"]])
     _check_matches(env.learner)
-    model._last_obs = _read_array(held["observation"], env.learner.observation())
+    model._last_obs = _read_array(held["observation"], cast(Any, env.observation()))
     model._last_episode_starts = _read_array(held["starts"], np.zeros(env.num_envs, np.bool_))
     monitor.episode_returns = _read_array(held["returns"], monitor.episode_returns)
     monitor.episode_lengths = _read_array(held["lengths"], monitor.episode_lengths)

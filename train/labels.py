@@ -9,19 +9,21 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from card_envs.arena import derive_list_seed
-from card_envs.engine.game import Game, OptionValue
+from card_envs.engine.game import Game, OptionValue, Policy
 from card_envs.engine.loops import RESET
 from card_envs.engine.matches import Matches
 from card_envs.engine.networks import ScoredActions
+from card_envs.engine.pairs import PairParameters, make_pair, pair_parameters
+from card_envs.engine.parameters import Parameters
 from card_envs.players import Player
 from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import Bindable
 from card_envs.players.runner import Runner
 
 
@@ -40,7 +42,8 @@ class ShardTask:
         student: The network that learns. It decides for the learner, but for the explored choices.
         opponents: Who else may sit at a table; one kind at each. ``None`` is the student, which does not explore.
         weights: How likely each of them is.
-        rollout: The player who plays on from every labelled action.
+        rollout: The player who plays on from every labelled action, in all seats. ``None``: everybody plays on as they really
+            do, the student without exploring.
         decks: On how many decks each action is played.
         labelled: The share of the learner's decisions that are labelled.
         teacher_share: How likely the learner plays as the teacher of the student would.
@@ -58,7 +61,7 @@ class ShardTask:
     student: Network
     opponents: Sequence[Player | None]
     weights: Sequence[float]
-    rollout: BuiltIn | Network
+    rollout: Bindable | None
     decks: int
     labelled: float
     teacher_share: float
@@ -105,15 +108,33 @@ def make_labels(task: ShardTask) -> Labels:
     matches.identify(rows, derive_list_seed("train", task.seed), task.number * task.deals + rows, 0)
     matches.actions[:] = RESET
     runner.play(rows.copy())
+    rollouts = _find_rollouts(task, student, players)
     parts = [_make_no_labels(task)]
     while len(waiting := np.flatnonzero(matches.to_move >= 0)):
         scored = matches.score_actions(waiting, *student.bind(task.game, task.options))
         label = rng.random(len(waiting)) < task.labelled
         if label.any():
-            parts.append(_label(task, matches, waiting, scored, label))
+            for opponent, rollout in rollouts.items():
+                here = label if opponent is None else label & (runner.seating[waiting, 0] == opponent)
+                if here.any():
+                    parts.append(_label(task, matches, waiting, scored, here, *rollout))
         matches.actions[waiting] = _explore(task, scored, rng)
         runner.play(waiting)
     return Labels.join(parts)
+
+
+def _find_rollouts(
+    task: ShardTask, student: Network, players: Sequence[Player]
+) -> dict[int | None, tuple[Policy, Parameters | PairParameters]]:
+    """Return who plays on, by the number of the opponent at the table, or by ``None`` if it is the same at all tables."""
+    if task.rollout is not None:
+        return {None: task.rollout.bind(task.game, task.options)}
+    own, mine = student.bind(task.game, task.options)
+    found: dict[int | None, tuple[Policy, Parameters | PairParameters]] = {}
+    for number, player in enumerate(players):
+        others, theirs = cast(Bindable, player).bind(task.game, task.options)
+        found[number] = (own, mine) if player is student else (make_pair(own, others), pair_parameters(mine, theirs))
+    return found
 
 
 def _make_no_labels(task: ShardTask) -> Labels:
@@ -141,7 +162,13 @@ def _find_first_maximum(values: NDArray[Any], counts: NDArray[np.int64]) -> NDAr
 
 
 def _label(
-    task: ShardTask, matches: Matches, waiting: NDArray[np.int64], scored: ScoredActions, label: NDArray[np.bool_]
+    task: ShardTask,
+    matches: Matches,
+    waiting: NDArray[np.int64],
+    scored: ScoredActions,
+    label: NDArray[np.bool_],
+    policy: Policy,
+    parameters: Parameters | PairParameters,
 ) -> Labels:
     """Label some of the decisions that are waiting."""
     width = int(scored.counts.max())
@@ -157,7 +184,6 @@ def _label(
         first = order[:, : task.candidates]
         actions, places = np.take_along_axis(actions, first, 1), np.take_along_axis(places, first, 1)
     actions, places, rows = actions[label], places[label], waiting[label]
-    policy, parameters = task.rollout.bind(task.game, task.options)
     values = matches.fork_values(
         rows, np.ascontiguousarray(actions), policy, parameters, task.decks, False, value_match=task.value == "match"
     )

@@ -29,6 +29,7 @@ from card_envs.players.checkpoint import save_network
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.runs import ARGUMENTS, STATE, BadState, Run, Source, find_run, require, write_run
 from train.settings import Settings, load_settings
+from train.start import Start, find_start
 
 if TYPE_CHECKING:
     from sb3_contrib import MaskablePPO
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from card_envs.envs.sb3 import CardVecEnv
     from card_envs.envs.single_agent import Opponents
     from card_envs.players.network import Network
+    from train.selves import Selves
 
 LEAST = {"steps": 1, "evaluate_every": 1, "evaluate_matches": 100, "report_matches": 100, "threads": 1, "seed": 0}
 EXTRA = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
@@ -50,7 +52,7 @@ class Plan:
     options: dict[str, OptionValue]
     settings: Settings
     opponents: list[str]
-    warm_start: str | None
+    start: Start
     steps: int  # a multiple of the decisions in a rollout
     judge: str  # the yardstick that tells which checkpoint is the best
     against: list[str]
@@ -75,12 +77,17 @@ class Plan:
         others = int(options["players"]) - 1
         if len(opponents) not in ({0} if run.self_play else {1, others}):
             raise ValueError(f"--opponents: {len(opponents)} are named; allowed is one for all seats, or {others}")
-        imitated = [] if run.warm_start is None else [run.warm_start]
+        if run.imitate and run.warm_start is None:
+            raise ValueError("--imitate needs --warm-start, which says who is imitated")
+        if settings.pool and not run.self_play:
+            raise ValueError(f"setting pool = {settings.pool}: earlier selves are there only with --self-play")
+        begun = [] if run.warm_start is None else [run.warm_start]
         if source is not None:
             opponents = source.check(opponents, game, "opponents", run.opponents or "")
-            imitated = source.check(imitated, game, "warm_start", run.warm_start or "")
-        for spec in [*opponents, *imitated]:
+            begun = source.check(begun, game, "warm_start", run.warm_start or "")
+        for spec in opponents:
             resolve(spec, game, options)
+        first = [resolve(spec, game, options) for spec in begun]
         rollouts = -(-run.steps // settings.rollout)
         return cls(
             run,
@@ -88,38 +95,60 @@ class Plan:
             options,
             settings,
             opponents,
-            warm_start=imitated[0] if imitated else None,
+            start=find_start(first[0], game, imitate=run.imitate) if first else Start(),
             steps=rollouts * settings.rollout,
             judge=opponents[0] if len(set(opponents)) == 1 else game.default_opponent,
             against=list_yardsticks(game, *opponents),
         )
 
+    @property
+    def hidden(self) -> list[int]:
+        """The widths of the hidden layers."""
+        network = self.start.network
+        return self.settings.hidden if network is None else [len(bias) for _, bias in network.layers[:-1]]
 
-def make_model(plan: Plan) -> tuple[MaskablePPO, Network | None]:
-    """Make a new model on its environment and, with ``--self-play``, the network that sits opposite."""
+    @property
+    def activation(self) -> str:
+        """The activation after each hidden layer."""
+        network = self.start.network
+        return self.settings.activation if network is None else str(network.metadata["network"]["activation"])
+
+
+def make_agent(plan: Plan, *, deterministic: bool = True) -> Network:
+    """Make a player of the shape of the plan's policy, which does not yet play as it does."""
+    from train.checkpoints import make_blank_network
+
+    return make_blank_network(
+        plan.game, plan.options, plan.hidden, plan.activation, plan.run.command, teacher=plan.start.teacher,
+        deterministic=deterministic,
+    )  # fmt: skip
+
+
+def make_model(plan: Plan) -> tuple[MaskablePPO, Selves | None]:
+    """Make a new model on its environment and, with ``--self-play``, those who sit opposite."""
     import torch
     from sb3_contrib import MaskablePPO
     from stable_baselines3.common.vec_env import VecMonitor
 
-    from train.checkpoints import copy_layers, make_blank_network
+    from train.residual import ResidualPolicy
+    from train.selves import Selves
 
     torch.set_num_threads(plan.run.threads)
     torch.distributions.Distribution.set_default_validate_args(False)  # these checks would take a tenth of the time
     s = plan.settings
-    opponent = None
+    selves = None
     if plan.run.self_play:
-        opponent = make_blank_network(plan.game, plan.options, s.hidden, s.activation, deterministic=False)
-    env = make_env(plan, opponent or plan.opponents)
-    activation = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[s.activation]
+        selves = Selves(lambda: make_agent(plan, deterministic=False), s.pool, s.pool_every)
+    env = make_env(plan, plan.opponents if selves is None else selves.opponents)
+    activation = {"tanh": torch.nn.Tanh, "relu": torch.nn.ReLU}[plan.activation]
     model = MaskablePPO(
-        "MlpPolicy", VecMonitor(env), seed=plan.run.seed, device="cpu", n_steps=s.n_steps, batch_size=s.batch_size,
-        n_epochs=s.n_epochs, learning_rate=make_falling_schedule(s.learning_rate, 0.0, plan), clip_range=s.clip_range,
-        gamma=s.gamma, gae_lambda=s.gae_lambda, vf_coef=s.vf_coef, max_grad_norm=s.max_grad_norm,
-        policy_kwargs={"net_arch": s.hidden, "activation_fn": activation},
+        "MlpPolicy" if plan.start.teacher is None else ResidualPolicy, VecMonitor(env), seed=plan.run.seed, device="cpu",
+        n_steps=s.n_steps, batch_size=s.batch_size, n_epochs=s.n_epochs,
+        learning_rate=make_falling_schedule(s.learning_rate, 0.0, plan), clip_range=s.clip_range, gamma=s.gamma,
+        gae_lambda=s.gae_lambda, vf_coef=s.vf_coef, max_grad_norm=s.max_grad_norm,
+        policy_kwargs={"net_arch": plan.hidden, "activation_fn": activation},
     )  # fmt: skip
-    if opponent is not None:
-        opponent.layers = copy_layers(model)
-    return model, opponent
+    return model, selves
 
 
 def make_env(plan: Plan, opponents: Opponents) -> CardVecEnv:
@@ -130,7 +159,10 @@ def make_env(plan: Plan, opponents: Opponents) -> CardVecEnv:
         opponents = opponents[0]
     options: dict[str, Any] = plan.options
     s = plan.settings
-    return CardVecEnv(plan.game.name, s.n_envs, opponents=opponents, auto_forced=True, reward=s.reward, **options)
+    return CardVecEnv(
+        plan.game.name, s.n_envs, opponents=opponents, auto_forced=True, reward=s.reward, episode=s.episode,
+        teacher=plan.start.teacher, **options,
+    )  # fmt: skip
 
 
 def make_falling_schedule(start: float, end: float, plan: Plan) -> Callable[[float], float]:
@@ -152,22 +184,31 @@ def train(
     """
     from stable_baselines3.common.logger import configure
 
-    from train.callbacks import Bar, EntropySchedule, Keeper, SelfPlay
-    from train.checkpoints import make_blank_network, restore_state
+    from train.callbacks import Bar, EntropySchedule, Keeper, SelfPlay, WatchInputs
+    from train.checkpoints import Layers, Part, copy_policy, restore_state
+    from train.inputs import InputRanges, fold_constants
     from train.warm_start import warm_start
 
     plan = run if isinstance(run, Plan) else Plan.from_run(run)
-    run, s = plan.run, plan.settings
-    model, opponent = make_model(plan)
+    run, s, start = plan.run, plan.settings, plan.start
+    model, selves = make_model(plan)
     model.set_logger(configure(str(out), ["tensorboard"]))
+    ranges = InputRanges(plan.game.observation_size(plan.options))
+    parts: dict[str, Part] = {"inputs": ranges} | ({} if selves is None else {"selves": selves})
     if state is not None:
-        restore_state(model, state)
-    elif plan.warm_start is not None:
-        player = resolve(plan.warm_start, plan.game, plan.options)
-        env = make_env(plan, player if run.self_play else plan.opponents)  # in self-play the imitated player sits opposite
+        restore_state(model, state, parts)
+    elif start.player is not None:
+        env = make_env(plan, start.player if run.self_play else plan.opponents)  # in self-play that player sits opposite
         env.learner.reset(derive_list_seed("train", run.seed) + s.n_envs + np.arange(s.n_envs))  # other deals than those of PPO
-        warm_start(model, env.learner, player, plan.warm_start, s, run.seed, console)
-    agent = make_blank_network(plan.game, plan.options, s.hidden, s.activation, run.command)
+        shown = warm_start(model, env.learner, start, run.warm_start or "", s, run.seed, console)
+        if start.imitates:
+            ranges.watch(shown.observation.numpy())
+    if selves is not None and state is None:
+        selves.begin(model)
+    earlier = None if start.network is None else start.network.layers[0][0]
+
+    def fold(layers: Layers) -> Layers:
+        return fold_constants(layers, ranges, earlier)
 
     def on_tune(player: Network) -> dict[str, Any]:
         return evaluate(
@@ -175,18 +216,19 @@ def train(
         )
 
     keeper = Keeper(
-        out, agent, on_tune, every=run.evaluate_every, first=run.warm_start is not None, judge=plan.judge,
-        best=None if state is None else state["best"], console=console,
+        out, make_agent(plan), lambda model, agent: copy_policy(model, agent, fold), on_tune, every=run.evaluate_every,
+        first=run.warm_start is not None, judge=plan.judge, best=None if state is None else state["best"], parts=parts,
+        console=console,
     )  # fmt: skip
     bar = Bar(plan.steps, console)
     chain = [
         EntropySchedule(make_falling_schedule(s.ent_coef, s.ent_coef_end, plan), plan.steps),
         keeper,
         bar,
+        WatchInputs(ranges),
+        *([] if selves is None else [SelfPlay(selves)]),
         *(callbacks or []),
     ]
-    if opponent is not None:
-        chain.append(SelfPlay(opponent))
     try:
         model.learn(plan.steps - model.num_timesteps, callback=chain, reset_num_timesteps=state is None)
     finally:
@@ -237,15 +279,20 @@ def main(
             show_default="the default opponent of the game",
         ),
     ] = None,
-    self_play: Annotated[bool, typer.Option("--self-play", help="Learn against the current policy itself.")] = False,
+    self_play: Annotated[
+        bool,
+        typer.Option("--self-play", help="Learn against the current policy itself, and against earlier ones: --set pool=8."),
+    ] = False,
     warm_start: Annotated[
         str | None,
         typer.Option(
             metavar="SPEC",
-            help="A spec: imitate this player first and learn on from there.",
-            show_default="no imitation",
+            help="Begin as this player: with the weights of a checkpoint of this program, residual on a built-in player, or by"
+            " imitating any other.",
+            show_default="random weights",
         ),
     ] = None,
+    imitate: Annotated[bool, typer.Option("--imitate", help="Imitate the player of --warm-start in any case.")] = False,
     steps: Annotated[int, typer.Option(help="Decisions to learn from, rounded up to whole rollouts.")] = Run.steps,
     option: Annotated[
         list[str] | None,
@@ -275,7 +322,7 @@ def main(
 ) -> None:
     """Train an agent for GAME, measure it while it learns, and report how it does on deals that it was not chosen by."""
     run = Run(
-        game, players, opponents, self_play, warm_start, steps, option or [], set_ or [], seed, evaluate_every,
+        game, players, opponents, self_play, warm_start, imitate, steps, option or [], set_ or [], seed, evaluate_every,
         evaluate_matches, report_matches, threads,
     )  # fmt: skip
     given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]

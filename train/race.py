@@ -78,14 +78,14 @@ console = Console()
 # ---- the samples of the value
 
 
-@numba.njit(cache=False)  # type: ignore[misc]
+@numba.njit(cache=False)
 def describe_races(states: Any, x: Floats) -> None:
     """Write what each seat has before it, float32 [n, players, RACE_FIGURES]."""
     for n in range(len(states)):
         s = states[n]
         points = 0
         for seat in range(s.players):
-            points += np.int64(s.totals[seat])
+            points += s.totals[seat]
         for seat in range(s.players):
             write_race(s, np.int64(seat), find_highest(s), points, x[n, seat])
 
@@ -123,7 +123,7 @@ def watch_races(setting: Setting, matches: int, policy: str, seed: int) -> tuple
 # ---- the samples of turns
 
 
-@numba.njit(cache=False)  # type: ignore[misc]
+@numba.njit(cache=False)
 def describe_turns(states: Any, words: Any, x: Floats, is_open: Any) -> None:
     """Write what the seat to move sees, float32 [n, TURN_FIGURES], where draw or stay is open."""
     for n in range(len(states)):
@@ -193,7 +193,7 @@ def fit(
             x, y = data[kind]
             error = loss(network(x[which])[..., 0], y[which])
             optimizer.zero_grad()
-            error.backward()
+            error.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
         with torch.no_grad():
@@ -208,7 +208,7 @@ def deal_batches(sizes: list[int], rng: np.random.Generator) -> Iterator[tuple[i
     batches = []
     for kind, size in enumerate(sizes):
         order = torch.from_numpy(rng.permutation(np.arange(size // HELD_OUT, size)))
-        batches += [(kind, part) for part in order.split(BATCH)]
+        batches += [(kind, part) for part in torch.split(order, BATCH)]
     return (batches[n] for n in rng.permutation(len(batches)))
 
 

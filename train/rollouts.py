@@ -21,18 +21,19 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 from rich.console import Console
 
 from card_envs.console import allow_any_output
+from card_envs.engine.checks import check_value
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import Player, resolve, split_specs
 from card_envs.players.checkpoint import save_network
 from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn
+from card_envs.players.player import Bindable, BuiltIn
 from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
 from train.labels import ShardTask
 from train.rollout_settings import RolloutSettings, load_rollout_settings
@@ -77,7 +78,7 @@ class Plan:
         start: The player as which the network starts.
         teacher: The built-in player on which the network is residual.
         opponents: Who may sit opposite; ``None`` is the network itself.
-        rollout: Who plays on from labelled actions.
+        rollout: Who plays on from labelled actions in all seats; ``None`` if everybody does so as they really play.
         rounds: How many rounds there are.
         against: The players against whom the network is measured.
     """
@@ -89,7 +90,7 @@ class Plan:
     start: BuiltIn | Network
     teacher: BuiltIn
     opponents: list[Player | None]
-    rollout: BuiltIn | Network
+    rollout: Bindable | None
     rounds: int
     against: list[str]
     judges: list[str]  # those of them against whom it is measured while it learns
@@ -115,23 +116,28 @@ class Plan:
                 raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
+        check_value(settings.value, game)
 
-        if settings.value == "match" and game.match_value is None:
-            raise ValueError(f"setting value = 'match': {game.name} cannot tell what a match is worth after a deal")
+        def check(argument: str, text: str) -> list[str]:
+            """Return the specs of an argument as they are to be resolved."""
+            specs = split_specs(text) if argument == "opponents" else [text]
+            if source is None:
+                return specs
+            return [spec if spec == SELF else source.check([spec], game, argument, text)[0] for spec in specs]
 
-        def find(argument: str, text: str) -> Player:
-            spec = text if source is None else source.check([text], game, argument, text)[0]
-            return resolve(spec, game, options)
+        def find_compiled(argument: str, spec: str) -> BuiltIn | Network:
+            player = resolve(spec, game, options)
+            if not isinstance(player, Bindable):
+                raise ValueError(f"--{argument} {spec}: a built-in player or a checkpoint is expected, which runs compiled")
+            return cast(BuiltIn | Network, player)
 
-        def find_compiled(argument: str, text: str) -> BuiltIn | Network:
-            player = find(argument, text)
-            if not isinstance(player, BuiltIn | Network):
-                raise ValueError(f"--{argument} {text}: a built-in player or a checkpoint is expected, which runs compiled")
-            return player
-
-        first = run.start or find_strongest(game)
+        first = check("start", run.start)[0] if run.start else find_strongest(game)
         start = find_compiled("start", first)
-        specs = [first, SELF] if run.opponents is None else split_specs(run.opponents)
+        specs = [first, SELF] if run.opponents is None else check("opponents", run.opponents)
+        rollout = None if run.rollout == SELF else find_compiled("rollout", check("rollout", run.rollout or first)[0])
+        if rollout is None:
+            for spec in set(specs) - {SELF}:
+                find_compiled("opponents", spec)
         return cls(
             run,
             game,
@@ -139,8 +145,8 @@ class Plan:
             settings,
             start,
             teacher=find_teacher(start, game, options),
-            opponents=[None if spec == SELF else find("opponents", spec) for spec in specs],
-            rollout=find_compiled("rollout", run.rollout or first),
+            opponents=[None if spec == SELF else resolve(spec, game, options) for spec in specs],
+            rollout=rollout,
             rounds=-(-run.deals // settings.round_deals),
             against=list_yardsticks(game, find_strongest(game), first),
             judges=list(dict.fromkeys([find_strongest(game), first])),
@@ -156,13 +162,15 @@ def find_teacher(start: BuiltIn | Network, game: Game, options: dict[str, Option
     """Return the built-in player on which a network that starts as this one is residual.
 
     Raises:
-        ValueError: It is a checkpoint of another form.
+        ValueError: It is a checkpoint of another form, or with another activation than the learner's.
     """
-    if isinstance(start, BuiltIn):
+    if not isinstance(start, Network):
         return start
     about = start.metadata["network"]
     if about["form"] != "scorer":
         raise ValueError(f"--start {start.name}: a network that scores actions is expected")
+    if about["activation"] != "relu":
+        raise ValueError(f"--start {start.name}: a network with the activation relu is expected, not {about['activation']}")
     return BuiltIn(game, about["teacher"], about["teacher_parameters"], about["teacher"])
 
 
@@ -185,7 +193,7 @@ def make_plan_learner(plan: Plan) -> Learner:
     from train.scorer import make_learner
 
     s = plan.settings
-    hidden = s.hidden if isinstance(plan.start, BuiltIn) else [len(bias) for _, bias in plan.start.layers[:-1]]
+    hidden = [len(bias) for _, bias in plan.start.layers[:-1]] if isinstance(plan.start, Network) else s.hidden
     learner = make_learner(
         plan.game, plan.options, hidden, learning_rate=s.learning_rate, weight_decay=s.weight_decay, average=s.average,
         batch_size=s.batch_size, seed=plan.run.seed,
@@ -215,6 +223,8 @@ def train(plan: Plan, out: Path, *, state: dict[str, Any] | None = None, console
     earlier, done = learner.average, 0
     if state is not None:
         earlier, done = restore_state(learner, state), state["rounds"]
+        if done > plan.rounds:
+            raise BadState(f"this is not a state of this run ({done:,} rounds are done, but it has {plan.rounds:,})")
 
     def make_student(scorer: Scorer) -> Network:
         return make_network(scorer, plan.game, plan.options, plan.teacher, plan.run.command)
@@ -275,7 +285,11 @@ def main(
     ] = None,
     rollout: Annotated[
         str | None,
-        typer.Option(metavar="SPEC", help="Who plays on from a labelled action.", show_default="--start"),
+        typer.Option(
+            metavar="SPEC",
+            help="Who plays on from a labelled action; self: everybody as they really play.",
+            show_default="--start",
+        ),
     ] = None,
     deals: Annotated[int, typer.Option(help="Deals to learn from, rounded up to whole rounds.")] = RolloutRun.deals,
     option: Annotated[
@@ -347,15 +361,19 @@ def run_plan(
     """
     try:
         run = make_run()
-        plan = Plan.from_run(run)
         state = None
+        if given is None:
+            plan = Plan.from_run(run)
+        else:
+            run = find_run(run, out, given)
+            plan = Plan.from_run(run, Source(out / ARGUMENTS, given))
         require(EXTRA)
-        if given is not None:
+        if run.ray is not None:
+            require(["ray"], "ray")
+        if given is not None and (out / STATE).exists():
             from train.scorer import load_state
 
-            run = find_run(run, out, given)
-            state = load_state(out / STATE) if (out / STATE).exists() else None
-            plan = Plan.from_run(run, Source(out / ARGUMENTS, given))
+            state = load_state(out / STATE)
         write_run(run, out, resume=given is not None)
         done = "" if state is None else f", {state['rounds'] * plan.settings.round_deals:,} of them done"
         console.print(

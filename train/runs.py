@@ -61,6 +61,7 @@ class Run(Arguments):
     opponents: str | None = None
     self_play: bool = False
     warm_start: str | None = None
+    imitate: bool = False
     steps: int = 1_000_000
     options: list[str] = field(default_factory=list)
     settings: list[str] = field(default_factory=list)
@@ -129,11 +130,11 @@ def _is_of_type(value: Any, annotation: str) -> bool:
     return isinstance(value, _KINDS[name])
 
 
-def require(libraries: Sequence[str]) -> None:
-    """Raise ``ValueError`` if one of these libraries is not installed."""
+def require(libraries: Sequence[str], extra: str = "train") -> None:
+    """Raise ``ValueError`` if one of these libraries, which the extra of that name installs, is missing."""
     missing = [name for name in libraries if importlib.util.find_spec(name) is None]
     if missing:
-        raise ValueError(f"training needs {', '.join(missing)}: pip install -e '.[train]'")
+        raise ValueError(f"training needs {', '.join(missing)}: pip install -e '.[{extra}]'")
 
 
 def find_run(run: AnyRun, out: Path, given: Collection[str]) -> AnyRun:

@@ -96,6 +96,8 @@ class Learner:
         size = len(labels.counts)
         orders = [rng.permutation(size) for _ in range(int(np.ceil(passes)))]
         order = np.concatenate(orders)[: int(passes * size)]
+        if not len(order):
+            return 0.0
         starts = np.cumsum(labels.counts) - labels.counts
         inputs, values = torch.from_numpy(labels.inputs), torch.from_numpy(labels.values)
         total = 0.0
@@ -124,7 +126,7 @@ class Learner:
         return float(loss.detach())
 
     def take_weights(self, network: Network) -> None:
-        """Begin with the weights of a player of the same shape."""
+        """Begin with the weights of a player of the same shape and activation."""
         with torch.no_grad():
             for scorer in (self.scorer, self.average):
                 for layer, (weight, bias) in zip(scorer.layers, network.layers, strict=True):
@@ -142,11 +144,33 @@ class Learner:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`save` returned for a learner that was made with the same arguments."""
+        """Go on from what :meth:`save` returned for a learner that was made with the same arguments.
+
+        Raises:
+            ValueError: The optimizer or the number of decisions is not one of such a learner. What torch itself finds wrong
+                raises other exceptions, too.
+        """
+        settings = _list_settings(self.optimizer)
         self.scorer.load_state_dict(state["scorer"])
         self.average.load_state_dict(state["average"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.learned = int(state["learned"])
+        if _list_settings(self.optimizer) != settings:
+            raise ValueError("the optimizer has other settings")
+        for parameter in self.scorer.parameters():
+            moments = self.optimizer.state.get(parameter) or {}  # there are none before the first update
+            if moments and not all(moments[name].shape == parameter.shape for name in ("exp_avg", "exp_avg_sq")):
+                raise ValueError("the optimizer is one of other weights")
+            roots = (moment if name == "exp_avg" else moment.sqrt() for name, moment in moments.items())
+            if not all(bool(torch.isfinite(root).all()) for root in roots):
+                raise ValueError("the optimizer holds what is not a finite number")
+        self.learned = state["learned"]
+        if type(self.learned) is not int or self.learned < 0:
+            raise ValueError(f"learned = {shorten(self.learned)}")
+
+
+def _list_settings(optimizer: torch.optim.Optimizer) -> list[dict[str, Any]]:
+    """Return the settings of an optimizer but for the learning rate, which changes."""
+    return [{name: value for name, value in group.items() if name not in ("lr", "params")} for group in optimizer.param_groups]
 
 
 def list_layers(scorer: Scorer) -> list[tuple[Any, Any]]:

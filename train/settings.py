@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from card_envs.engine.game import Game, unknown
-from card_envs.engine.matches import REWARDS
+from card_envs.engine.matches import EPISODES, REWARDS
 from card_envs.engine.networks import ACTIVATIONS
 
 FILE = Path(__file__).with_name("settings.toml")
@@ -39,7 +39,12 @@ class Settings:
     hidden: list[int]
     activation: str
     reward: str
+    episode: str
+    pool: int
+    pool_every: int
+    teacher_probability: float
     warm_start_decisions: int
+    warm_start_value_decisions: int
     warm_start_epochs: int
     warm_start_batch_size: int
     warm_start_learning_rate: float
@@ -49,8 +54,9 @@ class Settings:
             allowed = _describe_allowed(name, value)
             if allowed:
                 raise ValueError(f"setting {name} = {value!r}: allowed is {allowed}")
-        if self.warm_start_decisions < 2:
-            raise ValueError(f"setting warm_start_decisions = {self.warm_start_decisions}: allowed is a whole number from 2")
+        for name in ("warm_start_decisions", "warm_start_value_decisions"):  # one is held out
+            if getattr(self, name) < 2:
+                raise ValueError(f"setting {name} = {getattr(self, name)}: allowed is a whole number from 2")
         if self.batch_size < 2 or self.rollout % self.batch_size:
             raise ValueError(
                 f"setting batch_size = {self.batch_size}: allowed is a divisor over 1 of n_envs * n_steps = {self.rollout}"
@@ -62,10 +68,11 @@ class Settings:
         return self.n_envs * self.n_steps
 
 
-_WORDS: dict[str, Iterable[str]] = {"activation": ACTIVATIONS, "reward": REWARDS}
+_WORDS: dict[str, Iterable[str]] = {"activation": ACTIVATIONS, "reward": REWARDS, "episode": EPISODES}
 _TYPES = {field.name: str(field.type) for field in fields(Settings)}
 _POSITIVE = ("learning_rate", "clip_range", "max_grad_norm", "warm_start_learning_rate")
 _SHARES = ("gamma", "gae_lambda", "clip_range")
+MOST_SELVES = 100  # of a pool, which are held in memory
 
 
 def _describe_allowed(name: str, value: Any) -> str:
@@ -75,8 +82,12 @@ def _describe_allowed(name: str, value: Any) -> str:
     if name == "hidden":
         widths = isinstance(value, list) and all(type(width) is int and width >= 1 for width in value)
         return "" if widths else "a list of whole numbers from 1, such as [128, 128]"
+    if name == "pool":
+        return "" if type(value) is int and 0 <= value <= MOST_SELVES else f"a whole number from 0 to {MOST_SELVES}"
     if _TYPES[name] == "int":
         return "" if type(value) is int and value >= 1 else "a whole number from 1"
+    if name == "teacher_probability":  # at 1 the policy could not leave its teacher
+        return "" if isinstance(value, int | float) and 0.5 <= value <= 0.999 else "a number from 0.5 to 0.999"
     low, high = (1e-12 if name in _POSITIVE else 0.0), (1.0 if name in _SHARES else 1e6)
     number = isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
     return "" if number else f"a number {'over' if name in _POSITIVE else 'from'} 0" + (" to 1" if name in _SHARES else "")

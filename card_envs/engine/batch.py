@@ -15,6 +15,7 @@ from card_envs.engine.checks import (
     check_integers,
     check_rows,
     check_seats,
+    check_value,
     copy_integers,
 )
 from card_envs.engine.game import Game, IllegalAction, OptionValue, Policy, check_keywords
@@ -320,9 +321,7 @@ class Batch:
         """
         chosen, checked = check_policy(self.matches, policy, parameters)
         whole_match = check_choice("until", until, ("match", "deal")) == "match"
-        value_match = check_choice("value", value, ("margin", "match")) == "match"
-        if value_match and self.game.match_value is None:
-            raise ValueError(f"value = 'match': {self.game.name} cannot tell what a match is worth after a deal")
+        value_match = check_value(value, self.game) == "match"
         decks = check_count("decks", decks, least=0)
         which = self.matches.rows if rows is None else check_rows(rows, self.size)
         actions = check_candidates(candidates, len(which))

@@ -21,6 +21,13 @@ def check_choice(what: str, value: object, known: Sequence[str]) -> str:
     return cast(str, value)
 
 
+def check_value(value: object, game: Game) -> str:
+    """Return what the end of a deal is worth: ``"margin"``, or ``"match"`` if the game has a ``match_value``."""
+    if check_choice("value", value, ("margin", "match")) == "match" and game.match_value is None:
+        raise ValueError(f"value = 'match': {game.name} cannot tell what a match is worth after a deal")
+    return cast(str, value)
+
+
 def check_count(what: str, value: object, least: int = 1) -> int:
     """Return ``value`` as an int if it is a whole number from ``least`` that compiled code can hold."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:

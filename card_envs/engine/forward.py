@@ -12,7 +12,7 @@ from card_envs.engine.bits import count_legal, nth_legal
 from card_envs.engine.game import Game, Policy, Rule
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.loops import STREAM, Loop, decision_key
-from card_envs.engine.networks import MAP, RELU, SCORER
+from card_envs.engine.networks import ACTIVATION, DRAWS, MAP, RELU, SCORER
 from card_envs.engine.random import stream, unit
 
 
@@ -87,7 +87,7 @@ def run_layers(p):
     for layer in range(1, layers):
         inputs, width = p.sizes[layer], p.sizes[layer + 1]
         x, y = p.hidden[here], p.hidden[1 - here]
-        activate(x, inputs, p.settings[0])
+        activate(x, inputs, p.settings[ACTIVATION])
         start_layer(p.weights, at + inputs * width, y, width)
         for k in range(inputs):
             if x[k] != 0.0:
@@ -129,7 +129,7 @@ def pick_action(p, found, key):
     highest = -np.inf
     for n in range(found):
         score = float(p.scores[n])
-        if p.settings[1] != 0:
+        if p.settings[DRAWS] != 0:
             score -= math.log(-math.log(unit(stream(key, p.actions[n]))))
         if score > highest:
             highest = score
@@ -164,7 +164,7 @@ def make_scorer(game: Game, teacher: Policy) -> Policy:
         return found
 
     meaning = f"plays the action with the highest score of a network that starts from {teacher.name}"
-    return Policy(f"scorer_{teacher.name}", make_choose(score), meaning, form=SCORER, score=score)
+    return Policy(f"scorer_{teacher.name}", make_choose(score), meaning, teacher.defaults, form=SCORER, score=score)
 
 
 @cache
@@ -186,7 +186,7 @@ def make_map(game: Game, teacher: Policy) -> Policy:
         return found
 
     meaning = f"plays the action with the highest logit of a network that starts from {teacher.name}"
-    return Policy(f"map_{teacher.name}", make_choose(score), meaning, form=MAP, score=score)
+    return Policy(f"map_{teacher.name}", make_choose(score), meaning, teacher.defaults, form=MAP, score=score)
 
 
 def make_choose(score: Rule) -> Rule:

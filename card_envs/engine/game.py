@@ -75,7 +75,7 @@ class Policy:
             ``key`` (uint64) the random stream of this decision, and ``parameters`` a float64 array, or for a network
             :class:`~card_envs.engine.networks.NetworkParameters`. It may use only what the seat may know.
         meaning: How the player plays, in words.
-        defaults: The names of the parameters, in order, and their default values.
+        defaults: The names of the parameters, in order, and their default values; of a network, those of its teacher.
         reads_mask: Whether ``choose`` looks at ``words``. If it does not, playouts make no masks.
         form: What a network computes, ``"scorer"`` or ``"map"``; empty for a built-in policy.
         score: Of a network: ``score(state, seat, words, key, parameters) -> count``, which writes the legal actions and their

@@ -12,6 +12,8 @@ from numba.np import arrayobj
 from numpy.typing import NDArray
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
+lower_builtin: Callable[..., Callable[[Rule], Rule]] = extending.lower_builtin
+numpy_arrays: Any = arrayobj
 
 
 def register_jitable(function: Rule) -> Rule:
@@ -33,7 +35,7 @@ def make_scratch(size: int) -> NDArray[np.float64]:
     return np.zeros(size)
 
 
-@extending.type_callable(make_scratch)  # type: ignore[misc]
+@extending.type_callable(make_scratch)
 def _type_make_scratch(context: Any) -> Any:
     def type_call(size: Any) -> Any:
         return types.Array(types.float64, 1, "C") if isinstance(size, types.IntegerLiteral) else None
@@ -41,15 +43,15 @@ def _type_make_scratch(context: Any) -> Any:
     return type_call
 
 
-@extending.lower_builtin(make_scratch, types.IntegerLiteral)  # type: ignore[misc]
+@lower_builtin(make_scratch, types.IntegerLiteral)
 def _compile_make_scratch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
     size = signature.args[0].literal_value
     numbers = ir.ArrayType(ir.DoubleType(), size)
     with builder.goto_entry_block():
         memory = builder.alloca(numbers)
     builder.store(ir.Constant(numbers, None), memory)
-    array = arrayobj.make_array(signature.return_type)(context, builder)
-    arrayobj.populate_array(
+    array = numpy_arrays.make_array(signature.return_type)(context, builder)
+    numpy_arrays.populate_array(
         array, builder.bitcast(memory, array.data.type), shape=[ir.Constant(ir.IntType(64), size)],
         strides=[ir.Constant(ir.IntType(64), 8)], itemsize=ir.Constant(ir.IntType(64), 8), meminfo=None,
     )  # fmt: skip

@@ -17,7 +17,8 @@ from card_envs.engine.game import Policy
 from card_envs.engine.keys import derive_roots
 from card_envs.engine.loops import REFRESH, RESET
 from card_envs.engine.match_arrays import Flags, MatchArrays, Rows
-from card_envs.engine.networks import SCORER, NetworkParameters, ScoredActions, copy_parameters
+from card_envs.engine.networks import SCORER, NetworkParameters, ScoredActions
+from card_envs.engine.pairs import PairParameters, copy_any_parameters
 from card_envs.engine.parameters import Parameters
 from card_envs.engine.pool import share
 from card_envs.engine.posts import CARRIES_OUT, CHECKS
@@ -263,7 +264,7 @@ class Matches(MatchArrays):
         rows: Rows,
         candidates: NDArray[np.int64],
         policy: str | Policy,
-        parameters: Parameters,
+        parameters: Parameters | PairParameters,
         decks: int,
         whole_match: bool,
         seeds: NDArray[np.int64] | None = None,
@@ -281,7 +282,16 @@ class Matches(MatchArrays):
 
         def run(part: slice) -> None:
             scratch = self.gather(rows[:1]).arrays
-            fork(self.arrays, scratch, forks.select(part), decks, whole_match, self.scale, copy_parameters(parameters), orders)
+            fork(
+                self.arrays,
+                scratch,
+                forks.select(part),
+                decks,
+                whole_match,
+                self.scale,
+                copy_any_parameters(parameters),
+                orders,
+            )
 
         threads = min(self.threads, len(rows), candidates.size * max(1, decks) // PLAYOUTS_PER_THREAD)
         share(run, len(rows), 1 if self.interpreted else threads)

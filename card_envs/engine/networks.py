@@ -22,6 +22,7 @@ SCORER, MAP = "scorer", "map"
 FORMS = (SCORER, MAP)
 ACTIVATIONS = ("relu", "tanh")
 RELU, TANH = range(len(ACTIVATIONS))
+ACTIVATION, DRAWS = range(2)  # the places in the settings
 
 
 class NetworkParameters(NamedTuple):
@@ -104,6 +105,8 @@ def make_parameters(
 
 def fits_network(p: NetworkParameters, form: str, inputs: int, num_actions: int) -> bool:
     """Whether compiled code can run a network in a game with these numbers of inputs and actions."""
+    if not all(isinstance(array, np.ndarray) for array in p) or p.sizes.dtype != np.int64:
+        return False
     if p.sizes.ndim != 1 or len(p.sizes) < 2 or (p.sizes < 1).any():
         return False
     sizes = p.sizes.tolist()

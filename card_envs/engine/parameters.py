@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from card_envs.engine.game import Policy
 from card_envs.engine.match_arrays import MatchArrays
 from card_envs.engine.messages import shorten
-from card_envs.engine.networks import SCORER, NetworkParameters, fits_network
+from card_envs.engine.networks import FORMS, SCORER, NetworkParameters, fits_network
 
 Parameters = NDArray[np.float64] | NetworkParameters  # as compiled code takes them
 AnyParameters = ArrayLike | NetworkParameters | None  # as users give them
@@ -39,15 +39,19 @@ def check_parameters(policy: Policy, values: ArrayLike | None) -> NDArray[np.flo
 def check_policy(matches: MatchArrays, policy: str | Policy, values: AnyParameters) -> tuple[Policy, Parameters]:
     """Return a policy that can choose in these matches, and its checked parameters.
 
-    Compiled code relies on the sizes of a network, so they are checked; what is in its arrays is not.
+    Compiled code relies on the sizes of a network and on the parameters of its teacher, so they are checked; its weights may be
+    any numbers.
     """
     found = matches.game.policy(policy)
     if not found.form:
         return found, check_parameters(found, cast(ArrayLike, values))
+    if found.form not in FORMS:
+        raise ValueError(f"{found.name}: two policies can choose only in Matches.fork_values")
     is_scorer = found.form == SCORER
     inputs = matches.game.action_feature_size + 1 if is_scorer else matches.observation_size
     if not isinstance(values, NetworkParameters) or not fits_network(values, found.form, inputs, matches.num_actions):
         raise ValueError(
             f"{found.name}: the parameters of a network with {inputs} inputs for {matches.num_actions} actions are expected"
         )
+    check_parameters(found, values.teacher)
     return found, values

@@ -15,6 +15,7 @@ from card_envs.engine.game import Game, Policy, Rule
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import FORK_DECK, FORK_POLICIES, derive, derive_roots
 from card_envs.engine.loops import MATCH, NOBODY, ROW, STREAM, Arrays, Loop, decision_key, pay_score, pay_win
+from card_envs.engine.pairs import PAIR, take_no_seat, take_seat
 from card_envs.engine.random import REDEAL, mix, shuffle, stream
 
 
@@ -182,6 +183,7 @@ def make_match_fork_loop(game: Game, policy: Policy) -> Loop:
 
 def _make_fork_loop(game: Game, policy: Policy, name: str, value_end: Rule) -> Loop:
     play_on = make_play_on(game, policy)
+    mark_mover = take_seat if policy.form == PAIR else take_no_seat
 
     def fork(m, scratch, forks, decks, whole_match, scale, parameters, orders):
         start, s, paid = scratch.template[0], scratch.states[0], scratch.rewards[0]
@@ -191,6 +193,7 @@ def _make_fork_loop(game: Game, policy: Policy, name: str, value_end: Rule) -> L
         for n in range(len(forks.rows)):
             r = forks.rows[n]
             mover = m.states[r].to_move
+            mark_mover(parameters, mover)
             given = r
             key = forks.streams[n]
             low, high = forks.roots[n, 0], forks.roots[n, 1]
@@ -213,4 +216,4 @@ def _make_fork_loop(game: Game, policy: Policy, name: str, value_end: Rule) -> L
                 forks.values[n, c] /= passes
         return 0
 
-    return Loop(f"{name}_{policy.name}", fork, (play_on, value_end, shuffle_stock, derive))
+    return Loop(f"{name}_{policy.name}", fork, (play_on, mark_mover, value_end, shuffle_stock, derive))

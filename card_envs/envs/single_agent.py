@@ -21,7 +21,7 @@ from card_envs.engine.rows import copy_bytes, restore_bytes
 from card_envs.players import Player, resolve
 from card_envs.players.runner import Runner
 
-Opponents = str | Player | Sequence[str | Player] | Mapping[str, float] | None
+Opponents = str | Player | Sequence[str | Player] | Mapping[str, float] | Mapping[Player, float] | None
 
 LEARNER = -1  # the learner, in place of the number of an opponent
 
@@ -91,7 +91,8 @@ class SingleAgentBatch:
         game: The game.
         size: The number of matches.
         opponents: A spec or player for all other seats, a list of n-1 of them clockwise from the learner, or
-            ``{spec: weight}``, from which they are drawn for each seat of each match. ``None`` stands for the default opponent.
+            ``{spec or player: weight}``, from which they are drawn for each seat of each match. ``None`` stands for the default
+            opponent.
         seat: The seat of the learner. With ``None`` it is (seed + row + match) modulo the number of players.
         auto_forced: Whether decisions of the learner with only one legal action are made for them.
         auto_next: Whether the next match of a row is dealt when one is over. Otherwise the row waits for :meth:`reset`.

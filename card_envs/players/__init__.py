@@ -5,6 +5,7 @@ A player has one method, ``act(decisions) -> actions``. :class:`Decisions` descr
 
 from card_envs.players.checkpoint import load_player
 from card_envs.players.player import Decisions, Player
+from card_envs.players.search import Search
 from card_envs.players.spec import (
     check_stored,
     register_player,
@@ -16,6 +17,6 @@ from card_envs.players.spec import (
 )
 
 __all__ = [
-    "Decisions", "Player", "check_stored", "load_player", "register_player", "registered_players", "resolve",
+    "Decisions", "Player", "Search", "check_stored", "load_player", "register_player", "registered_players", "resolve",
     "resolve_policy", "resolve_stored", "split_specs",
 ]  # fmt: skip

@@ -13,16 +13,10 @@ from card_envs.engine.forward import make_map, make_scorer
 from card_envs.engine.game import Game, OptionValue, Policy
 from card_envs.engine.matches import Matches
 from card_envs.engine.messages import shorten
-from card_envs.engine.networks import (
-    MAP,
-    SCORER,
-    NetworkParameters,
-    flatten_layers,
-    make_parameters,
-)
+from card_envs.engine.networks import DRAWS, MAP, SCORER, NetworkParameters, flatten_layers, make_parameters
 from card_envs.engine.observation import Field
 from card_envs.engine.parameters import check_parameters
-from card_envs.players.player import Decisions
+from card_envs.players.player import Decisions, Particular
 
 Floats = NDArray[np.float32]
 Layers = Sequence[tuple[Floats, Floats]]
@@ -44,7 +38,7 @@ def count_inputs(inputs: Sequence[Sequence[Any]], form: str) -> int:
     return sum(int(size) for _, size in inputs) + (form == SCORER)
 
 
-class Network:
+class Network(Particular):
     """A multilayer perceptron as a player.
 
     Its *form*, in ``metadata["network"]["form"]``, says what it computes. A ``"scorer"`` gives each legal action a score, from
@@ -78,7 +72,7 @@ class Network:
         self.metadata = dict(metadata)
         self.form: str = metadata["network"]["form"]
         width = self._layers[0][0].shape[1] if self.form == SCORER else 1
-        self.skip = np.zeros(width, np.float32) if skip is None else skip
+        self._skip = np.zeros(width, np.float32) if skip is None else skip
         self.deterministic = deterministic
         self.name = name
         self._forget_binding()
@@ -97,9 +91,24 @@ class Network:
         shapes = [[part.shape for part in layer] for layer in self._layers]
         if [[part.shape for part in layer] for layer in layers] != shapes:
             raise ValueError(f"{self.name}: layers of other shapes are expected: {shapes}")
-        self._layers = list(layers)
-        if self._bound is not None:
-            self._parameters.weights[:] = flatten_layers(self._layers)
+        with self._lock:
+            self._layers = list(layers)
+            if self._bound is not None:
+                self._parameters.weights[:] = flatten_layers(self._layers)
+
+    @property
+    def skip(self) -> Floats:
+        """What is added to the output. It is replaced as a whole, by another of the same shape."""
+        return self._skip
+
+    @skip.setter
+    def skip(self, skip: Floats) -> None:
+        if skip.shape != self._skip.shape:
+            raise ValueError(f"{self.name}: a skip of another shape is expected: {self._skip.shape}")
+        with self._lock:
+            self._skip = skip
+            if self._bound is not None:
+                self._parameters.skip[:] = skip
 
     def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, NetworkParameters]:
         """Return the network as a policy of the game and its parameters, for compiled code.
@@ -122,6 +131,7 @@ class Network:
                 is_scorer=self.form == SCORER,
             )
             self._bound = game, dict(options)
+        self._parameters.settings[DRAWS] = not self.deterministic
         return self._policy, self._parameters
 
     def write_actions(self, matches: Matches, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> None:
@@ -162,11 +172,10 @@ class Network:
         for what, mine, its in pairs:
             if mine != its:
                 raise ValueError(f"{self.name}: trained for {what} {shorten(mine)}, but the table's is {shorten(its)}")
-        if about["teacher"] is not None:
-            try:
-                check_parameters(game.policy(about["teacher"]), about["teacher_parameters"])
-            except ValueError as error:
-                raise ValueError(f"{self.name}: its teacher is not there ({error})") from None
+        try:
+            check_parameters(game.policy(about["teacher"] or NO_TEACHER), about["teacher_parameters"])
+        except ValueError as error:
+            raise ValueError(f"{self.name}: its teacher is not there ({error})") from None
 
     def __getstate__(self) -> dict[str, Any]:
         hidden = ("_bound", "_lock", "_policy", "_parameters")

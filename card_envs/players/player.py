@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from card_envs.engine.game import Game, OptionValue, Policy
-from card_envs.engine.keys import DECISION, MATCH_NUMBER, SEARCH
-from card_envs.engine.loops import SEATS
+from card_envs.engine.keys import DECISION, MATCH_NUMBER, POLICIES, SEARCH
+from card_envs.engine.loops import SEATS, STREAM
 from card_envs.engine.matches import Matches
 from card_envs.engine.parameters import AnyParameters, Parameters, check_parameters, check_policy
+from card_envs.engine.searching import conceal
 from card_envs.engine.table import Table
 
 
@@ -87,6 +89,20 @@ class Decisions:
             for row, seat, seed in zip(self._rows.tolist(), self.seat.tolist(), seeds.tolist(), strict=True)
         ]
 
+    def copies(self, which: NDArray[np.int64] | None = None) -> Matches:
+        """Return a copy of each match for search, in one piece: row n holds the state of ``tables()[n]``.
+
+        Args:
+            which: The numbers of the decisions, int64; by default all.
+        """
+        which = np.arange(len(self)) if which is None else which
+        seeds = self._matches.derive(SEARCH, self._rows[which], self._numbers[which], self._salt)
+        matches = self._matches.gather(self._rows[which], auto_reset=False, write_observations=True)
+        matches.identify(matches.rows, seeds.tolist(), 0, 0)
+        matches.keys[:, STREAM] = matches.derive(POLICIES, matches.rows, np.zeros(len(which), np.int64))
+        conceal(matches)
+        return matches
+
     def choose(self, policy: str | Policy, parameters: AnyParameters = None) -> NDArray[np.int64]:
         """Return what a policy of the game chooses, int64 [n]; a built-in one, by default, with its own parameters."""
         found, checked = check_policy(self._matches, policy, parameters)
@@ -113,6 +129,27 @@ class Player(Protocol):
         ...
 
 
+@runtime_checkable
+class Bindable(Protocol):
+    """A player that chooses in compiled code, and so can play on in rollouts: a built-in one, or a network."""
+
+    def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, Parameters]:
+        """Return the player as a policy of the game, and the parameters of the policy.
+
+        Raises:
+            ValueError: The player cannot play this game with these options.
+        """
+        ...
+
+
+class Particular(ABC):
+    """A base class of players that play some games only, or only with some options."""
+
+    @abstractmethod
+    def check(self, game: Game, options: Mapping[str, OptionValue]) -> None:
+        """Raise ``ValueError`` unless the player can play this game with these options."""
+
+
 class BuiltIn:
     """A compiled policy of a game with its parameters."""
 
@@ -130,12 +167,14 @@ class BuiltIn:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state | {"policy": state["game"].policy(state["policy"])})
 
-    def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, Parameters]:
-        """Return the policy and its parameters, for compiled code."""
-        return self.policy, self.parameters
-
     def act(self, decisions: Decisions) -> NDArray[np.int64]:
         return decisions.choose(self.policy.name, self.parameters)
+
+    def bind(self, game: Game, options: Mapping[str, OptionValue]) -> tuple[Policy, Parameters]:
+        """Return the policy and its parameters, for compiled code."""
+        if game is not self.game:
+            raise ValueError(f"{self.name}: a built-in player of {self.game.name}, but the table's game is {game.name}")
+        return self.policy, self.parameters
 
     def write_actions(self, matches: Matches, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> None:
         matches.choose(self.policy.name, self.parameters, matches.actions, rows, who, index)

@@ -13,8 +13,7 @@ from card_envs.engine.game import Game, Options, unknown
 from card_envs.engine.messages import join_lines, name_file, shorten
 from card_envs.engine.parameters import LARGEST_PARAMETER
 from card_envs.players.checkpoint import load_player
-from card_envs.players.network import Network
-from card_envs.players.player import BuiltIn, Function, Player
+from card_envs.players.player import Bindable, BuiltIn, Function, Particular, Player
 from card_envs.players.shipped import AGENT, MEANING, find_agent, list_agents
 
 LONGEST_ARGUMENTS = 1000  # characters between the parentheses of a spec
@@ -108,7 +107,7 @@ def resolve(spec: str | Player, game: Game, options: Options | None = None) -> P
         if ":" in name and top in sys.stdlib_module_names:  # a courtesy to whoever copies a spec, and no protection
             raise ValueError(f"player {shorten(spec)}: {top} belongs to Python itself, and no player is in it")
         player = _make_named(spec, name, game, arguments, keywords)
-    if isinstance(player, Network):
+    if isinstance(player, Particular):
         player.check(game, game.resolve(options or {}))
     return player
 
@@ -121,7 +120,8 @@ def resolve_stored(spec: object, game: Game, options: Options | None = None, *, 
 def check_stored(spec: object, game: Game, *, file: str | Path, flag: str) -> str:
     """Return a spec that was read from a file for :func:`resolve`, if no code is run for it: a stranger may have made the file.
 
-    It may be the name of a built-in or registered player, or a checkpoint in the directory of the file.
+    It may be the name of a built-in or registered player, or a checkpoint in the directory of the file, where checkpoints among
+    the arguments of a player must be, too.
 
     Args:
         spec: What the file holds; it may be anything.
@@ -136,12 +136,25 @@ def check_stored(spec: object, game: Game, *, file: str | Path, flag: str) -> st
         raise ValueError(f"{name_file(file)}: a player is {shorten(spec)}, not a spec")
     if spec.endswith(".safetensors"):
         return str(_find_beside(spec, Path(file), flag))
-    if ":" in _parse(spec)[0]:
+    name, arguments, keywords = _parse(spec)
+    if ":" in name:
         raise ValueError(
             f"{name_file(file)}: the player {shorten(spec)} runs code, which no spec in a file may do;"
             f" if you trust it, type {flag}"
         )
-    return spec
+    if not any(map(_is_checkpoint, [*arguments, *keywords.values()])):
+        return spec
+
+    def find(value: object) -> object:
+        return str(_find_beside(str(value), Path(file), flag)) if _is_checkpoint(value) else value
+
+    found = [repr(find(value)) for value in arguments] + [f"{key}={find(value)!r}" for key, value in keywords.items()]
+    return f"{name}({', '.join(found)})"
+
+
+def _is_checkpoint(value: object) -> bool:
+    """Whether an argument of a spec is a path that names a checkpoint, as that of the policy of a search."""
+    return isinstance(value, str) and value.endswith(".safetensors")
 
 
 def _find_beside(spec: str, file: Path, flag: str) -> Path:
@@ -166,6 +179,25 @@ def resolve_policy(spec: str, game: Game) -> BuiltIn:
     if ":" in name or (game.name, name) in _registered or spec.endswith(".safetensors"):
         raise ValueError(f"policy = {shorten(spec)}: a built-in player of {game.name} is expected")
     return _make_built_in(spec, name, game, arguments, keywords)
+
+
+def resolve_bindable(player: str | Bindable, game: Game, options: Options) -> Bindable:
+    """Return a player that can choose in compiled code, for players that search. No spec runs code.
+
+    Args:
+        player: The spec of a built-in player or of a checkpoint, ``agent``, or such a player.
+        game: The game that the player is to play.
+        options: The values of all options.
+
+    Raises:
+        ValueError: It is another player, or it cannot play this game with these options.
+    """
+    if isinstance(player, str):
+        path = find_agent(game, options) if player == AGENT else player
+        is_network = player == AGENT or player.endswith(".safetensors")
+        player = load_player(path) if is_network else resolve_policy(player, game)
+    player.bind(game, options)
+    return player
 
 
 def _parse(spec: str) -> tuple[str, list[Any], dict[str, Any]]:

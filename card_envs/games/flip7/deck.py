@@ -108,6 +108,30 @@ def sum_packed(low, high, kinds):
     return np.int64((counts * ONES) >> np.uint64(56))
 
 
+# The values of the kinds 0, 2, 4, 6 and 1, 3, 5, 7, and of those from 8 on, in 16 bits each, the last kind lowest.
+EVEN_BYTES = np.uint64(0x00FF00FF00FF00FF)
+EVEN_LOW, ODD_LOW, EVEN_HIGH, ODD_HIGH = (
+    np.uint64(sum(value << 16 * (3 - i) for i, value in enumerate(values)))
+    for values in ((0, 2, 4, 6), (1, 3, 5, 7), (8, 10, 12, 13), (9, 11, 13, 7))
+)
+
+
+@register_jitable
+def sum_values(low, high, kinds):
+    """The sum of the values of all number cards of a set of kinds, by the counts of :func:`pack_next`."""
+    low &= SPREAD[np.uint64(kinds) & BYTE]
+    high &= SPREAD[np.uint64(kinds) >> np.uint64(8)]
+    even = (low & EVEN_BYTES) * EVEN_LOW + (high & EVEN_BYTES) * EVEN_HIGH
+    odd = ((low >> np.uint64(8)) & EVEN_BYTES) * ODD_LOW + ((high >> np.uint64(8)) & EVEN_BYTES) * ODD_HIGH
+    return np.int64((even + odd) >> np.uint64(48))
+
+
+@register_jitable
+def get_packed(packed, place):
+    """The count in one byte of those of :func:`pack_next`."""
+    return np.int64((packed >> np.uint64(8 * place)) & BYTE)
+
+
 @register_jitable
 def count_numbers(s):
     """How many number cards the next card is drawn from."""

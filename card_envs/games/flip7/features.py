@@ -41,7 +41,7 @@ ACTION_FIELDS = (
     # the action
     FieldSpec("kind", (5,), "what the action is: draw, stay, give, bonus, pick"),
     FieldSpec("number", (1,), "the value of the number card that is picked", 13.0),
-    FieldSpec("minus_card", (1,), "the points that a minus card takes away which is given or picked", 10.0),
+    FieldSpec("minus_card", (1,), "the points that the minus card takes away if one is given or picked", 10.0),
     FieldSpec("special", (4,), "the card that is given or picked is: 0, lucky13, unlucky7, /2"),
     # the target
     FieldSpec("target", (4,), "the target is: the seat to move, the next active other, the highest of all, the best other"),

@@ -10,7 +10,7 @@ from numba.extending import overload
 
 from card_envs.engine.bits import popcount
 from card_envs.engine.jitable import register_jitable
-from card_envs.games.flip7.deck import pack_next, sum_packed
+from card_envs.games.flip7.deck import get_packed, pack_next, sum_packed, sum_values
 from card_envs.games.flip7.state import (
     BUSTED, COPIES, FIRST_MODIFIER, HALF, KINDS, LUCKY_13, MAX_PLAYERS, NUMBERS, SEVEN, THIRTEEN, UNLUCKY_7, ZERO,
 )  # fmt: skip
@@ -44,6 +44,7 @@ VALUE_1, VALUE_2, VALUE_4, VALUE_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER) if get_value(card) & bit) for bit in (1, 2, 4, 8)
 )
 PLAIN_VALUE = ~(1 << ZERO | 1 << UNLUCKY_7)  # all cards but the two that may take points away when they come
+BENT = 1 << ZERO | 1 << HALF  # with one of these a card does not simply add its value to the score
 MINUS_2, MINUS_4, MINUS_8 = (
     sum(1 << card for card in range(FIRST_MODIFIER, HALF) if get_minus(card) & bit) for bit in (2, 4, 8)
 )
@@ -253,28 +254,30 @@ def expect_points(s, seat, low, high):
     The cards to come are counted by ``low`` and ``high`` (:func:`pack_next`). An action or modifier brings nothing by itself.
     """
     held = np.int64(s.held[seat])
-    now = score_seat(s, seat)
-    flips = count_line(held, s.pair_counts_twice) == FLIP_SEVEN - 1
-    if held & ~NUMBERS | has_card(held, ZERO):
-        return expect_line(s, held, now, low, high)
+    lacks_one = count_line(held, s.pair_counts_twice) == FLIP_SEVEN - 1
+    unlucky = get_packed(high, UNLUCKY_7 - 8)
+    if has_card(held, ZERO) and not lacks_one:
+        return SEVEN * unlucky  # F30, F31
+    if held & BENT or (s.numbers[seat] < s.minus[seat] and not s.brutal):
+        return expect_line(s, held, low, high)
+    now = np.int64(s.numbers[seat]) - np.int64(s.minus[seat])
     doubles = find_doubles(held)
     good = NUMBERS & ~doubles & PLAIN_VALUE
-    points = sum_packed(low, high, good & VALUE_1) + 2 * sum_packed(low, high, good & VALUE_2)
-    points += 4 * sum_packed(low, high, good & VALUE_4) + 8 * sum_packed(low, high, good & VALUE_8)
-    unlucky = sum_packed(low, high, 1 << UNLUCKY_7)
-    zero = sum_packed(low, high, 1 << ZERO)
-    points += (SEVEN - now) * unlucky - now * sum_packed(low, high, doubles)  # F30, F38
-    if not flips:
-        return points - now * zero  # F31
-    seventh = sum_packed(low, high, good)
-    if not s.pair_counts_twice and held & PAIR:
-        seventh -= sum_packed(low, high, good & PAIR)
-    return points + BONUS_POINTS * (seventh + zero)
+    zero = get_packed(low, ZERO)
+    points = sum_values(low, high, good) - now * (sum_packed(low, high, doubles) + zero)  # F31, F38
+    points += (SEVEN - now) * unlucky  # F30
+    if lacks_one:
+        seventh = sum_packed(low, high, good)
+        if not s.pair_counts_twice and held & PAIR:
+            seventh -= sum_packed(low, high, good & PAIR)
+        points += BONUS_POINTS * seventh + (BONUS_POINTS + now) * zero
+    return points
 
 
 @register_jitable
-def expect_line(s, held, now, low, high):
+def expect_line(s, held, low, high):
     """The same for any line, card by card."""
+    now = score_line(held, False, s.brutal)
     points = 0
     for card in range(FIRST_MODIFIER):
         n = sum_packed(low, high, 1 << card)

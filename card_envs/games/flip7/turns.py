@@ -54,7 +54,7 @@ TURN_FIELDS = (
     FieldSpec("other_reaches", (1,), "the standing of another reaches the target"),
 )  # fmt: skip
 TURN, _ = locate_fields(TURN_FIELDS)
-TURN_FIGURES = sum(spec.shape[0] for spec in TURN_FIELDS)
+TURN_FIGURES = len(TURN_FIELDS)  # each is one number
 
 
 @register_jitable
