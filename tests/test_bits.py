@@ -53,6 +53,39 @@ def test_flags_are_the_bits_of_a_set_and_nothing_else_is_written(size: int, firs
             assert flags.tolist() == expected.tolist(), (word, write)
 
 
+@njit
+def write_difference_compiled(o, first, plus, minus, size):  # type: ignore[no-untyped-def]
+    bits.write_difference(o, first, plus, minus, size)
+
+
+WEIGHTED = bits.tabulate_pairs(0.25, 3.0)
+
+
+@njit
+def copy_pairs_compiled(o, first, one, other, size):  # type: ignore[no-untyped-def]
+    bits.copy_pairs(WEIGHTED, o, first, one, other, size)
+
+
+def copy_pairs(o: NDArray[np.float32], first: int, one: np.uint64, other: np.uint64, size: int) -> None:
+    bits.copy_pairs(WEIGHTED, o, first, one, other, size)
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 7, 8, 10, 16, 52, 63, 64])
+@pytest.mark.parametrize("first", [0, 5])
+def test_two_sets_are_written_as_weighted_sums_and_nothing_else_is(size: int, first: int, seed: int) -> None:
+    words = draw_sets(seed, 6)[::3]
+    for one, other in zip(words, reversed(words), strict=True):
+        for weight, other_weight, write in (
+            (1.0, -1.0, bits.write_difference), (1.0, -1.0, write_difference_compiled),
+            (0.25, 3.0, copy_pairs), (0.25, 3.0, copy_pairs_compiled),
+        ):  # fmt: skip
+            values = np.full(80, 7, np.float32)
+            expected = values.copy()
+            expected[first : first + size] = [weight * (one >> k & 1) + other_weight * (other >> k & 1) for k in range(size)]
+            write(values, first, U64(one), U64(other), size)
+            assert values.tolist() == expected.tolist(), (one, other, write)
+
+
 def draw_mask(rng: np.random.Generator, words: int) -> NDArray[np.uint64]:
     return (rng.random(8 * words) < rng.random() ** 3).astype(np.int8).view(np.uint64)
 

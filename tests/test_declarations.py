@@ -172,11 +172,13 @@ def test_a_field_grows_with_the_players_only() -> None:
         FieldSpec("b", ("players", 2), ""),
         FieldSpec("c", (4,), ""),
         FieldSpec("d", ("players",), ""),
+        FieldSpec("e", ("others", 5), ""),
+        FieldSpec("f", (), ""),
     )
     first, per_player = locate_fields(fields)
-    assert [*first] == [0, 3, 3, 7]
-    assert [*per_player] == [0, 0, 2, 2]
-    with pytest.raises(TypeError, match=r"field e: .* 'players' once"):
+    assert [*first] == [0, 3, 3, 7, 7, 2]
+    assert [*per_player] == [0, 0, 2, 2, 3, 8]
+    with pytest.raises(TypeError, match=r"field e: .* 'players' or 'others' once"):
         locate_fields([FieldSpec("e", ("players", "players"), "")])
     with pytest.raises(TypeError, match="it names target"):
         locate_fields([FieldSpec("e", ("target",), "")])

@@ -346,7 +346,7 @@ def test_gymnasium_takes_a_deck_for_each_deal(given):
     fields = game.observation_fields({"players": 6})
     assert seen[fields["deal"].slice] * fields["deal"].scale == 3
     dealt = set(decks[2][4:42:6])  # to seat 0, after seats 2 to 5
-    held = {game.cards[i] for i in np.flatnonzero(seen[fields["hand"].slice] + seen[fields["pile"].slice])}
+    held = {game.cards[i] for i in np.flatnonzero(seen[fields["cards"].slice] >= 0)}
     assert (dealt <= held) == (given == 3)
 
 

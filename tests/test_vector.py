@@ -65,7 +65,7 @@ def test_a_deck_for_each_deal_is_laid_in_every_row() -> None:
     assert (observations[:, fields["deal"].slice] * fields["deal"].scale == 3).all()
     dealt = set(decks[2][4:42:6])
     for observation in observations:
-        held = {game.cards[i] for i in np.flatnonzero(observation[fields["hand"].slice] + observation[fields["pile"].slice])}
+        held = {game.cards[i] for i in np.flatnonzero(observation[fields["cards"].slice] >= 0)}
         assert dealt <= held
 
 

@@ -5,6 +5,7 @@ several cards at a time, since that is where a step spends most of its time. Eac
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from card_envs.engine.jitable import register_jitable
 
@@ -16,11 +17,21 @@ _TOPS = np.uint64(0x8080808080808080)
 _EVEN_BYTES = np.uint64(0x00FF00FF00FF00FF)
 _ONES_16 = np.uint64(0x0001000100010001)
 _1, _2, _4, _7, _8 = np.uint64(1), np.uint64(2), np.uint64(4), np.uint64(7), np.uint64(8)
+_LOW_NIBBLES = np.uint64(0x0F0F0F0F0F0F0F0F)
 _48, _56 = np.uint64(48), np.uint64(56)
 
 # FLAGS[byte]: its eight bits, the lowest first
 FLAGS = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.int8)
 FLOATS = FLAGS.astype(np.float32)
+
+
+def tabulate_pairs(weight: float, other_weight: float) -> NDArray[np.float32]:
+    """The table of `copy_pairs` that adds ``weight`` for a flag of the one set and ``other_weight`` for one of the other."""
+    nibbles = FLAGS[:16, :4]
+    return (weight * nibbles[None, :] + other_weight * nibbles[:, None]).reshape(256, 4).astype(np.float32)
+
+
+DIFFERENCES = tabulate_pairs(1.0, -1.0)
 
 
 @register_jitable
@@ -64,6 +75,31 @@ def mark_set(mask, first, bits, size):
 def write_set(o, first, bits, size):
     """Set ``o[first:first + size]``, float32, to the lowest ``size`` bits of a uint64."""
     _copy_flags(FLOATS, o, first, bits, size)
+
+
+@register_jitable
+def copy_pairs(table, o, first, bits, other, size):
+    """Set ``o[first:first + size]`` to what ``table`` says of the flags of two sets, four flags of each at a time.
+
+    Row ``i + 16 * j`` of the table has the values for the flags ``i`` of the one set and ``j`` of the other: see
+    `tabulate_pairs`.
+    """
+    even = (bits & _LOW_NIBBLES) | ((other & _LOW_NIBBLES) << _4)
+    odd = ((bits >> _4) & _LOW_NIBBLES) | (other & ~_LOW_NIBBLES)
+    whole = size & ~3
+    for i in range(0, whole, 4):
+        pair = ((odd if i & 4 else even) >> np.uint64(i & ~7)) & _BYTE
+        for j in range(4):
+            o[np.uint64(first + i + j)] = table[pair, j]
+    pair = ((odd if whole & 4 else even) >> np.uint64(whole & ~7)) & _BYTE if whole < size else _BYTE
+    for j in range(size - whole):
+        o[np.uint64(first + whole + j)] = table[pair, j]
+
+
+@register_jitable
+def write_difference(o, first, plus, minus, size):
+    """Set ``o[first:first + size]``, float32, to 1 for the elements of ``plus`` and -1 for those of ``minus``."""
+    copy_pairs(DIFFERENCES, o, first, plus, minus, size)
 
 
 # ---- masks: rows of flags viewed as words

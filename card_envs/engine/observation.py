@@ -31,7 +31,7 @@ class FieldSpec:
     """A field as a game declares it, for any number of players and any options."""
 
     name: str
-    shape: tuple[int | str, ...]  # "players" stands for the number of players
+    shape: tuple[int | str, ...]  # "players" stands for the number of players, "others" for one less
     meaning: str
     scale: float | str = 1.0  # a number, or the name of the option that is the scale
     low: float = 0.0
@@ -41,9 +41,10 @@ class FieldSpec:
 def lay_out_fields(specs: Iterable[FieldSpec], options: Mapping[str, bool | int | str]) -> dict[str, Field]:
     """Return the fields of an observation for these options, by name and one after the other."""
     fields: dict[str, Field] = {}
+    lengths = {**options, "others": int(options["players"]) - 1}
     start = 0
     for spec in specs:
-        shape = tuple(int(options[n]) if isinstance(n, str) else n for n in spec.shape)
+        shape = tuple(int(lengths[n]) if isinstance(n, str) else n for n in spec.shape)
         scale = float(options[spec.scale]) if isinstance(spec.scale, str) else spec.scale
         size = int(np.prod(shape, dtype=int))
         fields[spec.name] = Field(slice(start, start + size), shape, scale, spec.low, spec.high, spec.meaning)
@@ -67,15 +68,17 @@ def locate_fields(specs: Iterable[FieldSpec]) -> tuple[Any, Any]:
     constant, multiple = 0, 0
     for spec in specs:
         symbols = [n for n in spec.shape if isinstance(n, str)]
-        if symbols not in ([], ["players"]):
-            raise TypeError(f"field {spec.name}: its shape may name 'players' once, it names {', '.join(symbols)}")
+        if symbols not in ([], ["players"], ["others"]):
+            raise TypeError(f"field {spec.name}: its shape may name 'players' or 'others' once, it names {', '.join(symbols)}")
         names.append(spec.name)
         first.append(constant)
         per_player.append(multiple)
         size = int(np.prod([n for n in spec.shape if isinstance(n, int)], dtype=int))
         if symbols:
             multiple += size
-        else:
+        if symbols == ["others"]:
+            constant -= size
+        elif not symbols:
             constant += size
     offsets = namedtuple("offsets", names)  # type: ignore[misc]
     return offsets(*first), offsets(*per_player)

@@ -75,9 +75,10 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
     players, options = state["players"], state["options"]
     seats = [(seat + distance) % players for distance in range(players)]
     first_turns = players if options["club_lap"] else 1
+    unseen = {*CARDS} - {*state["pile"], *state["hands"][seat]}
+    groups = [group for group in (*RANKS, *SUITS) if group != "J"]
     return {
-        "hand": [float(card in state["hands"][seat]) for card in CARDS],
-        "pile": [float(card in state["pile"]) for card in CARDS],
+        "cards": [float(card in state["hands"][seat]) - float(card in unseen) for card in CARDS],
         "top": [float((state["pile"] or [" "])[-1][0] == rank) for rank in RANKS],
         "suit": [float(state["suit"] == suit) for suit in SUITS],
         "phase": [float(state["phase"] == phase) for phase in PHASES],
@@ -86,14 +87,15 @@ def facts(state: dict[str, Any], seat: int, history: Sequence[tuple[int, int, st
         "stock": [float(len(state["deck"]))],
         "deal": [float(state["deal"])],
         "lap": [float(first_turns - len(state["pile"])) if state["phase"] == "lead" else 0.0],
+        "shown": [
+            [2.0 * (group in state["shown"][s]["proved"]) + (group in state["shown"][s]["suggested"]) for group in groups]
+            for s in seats[1:]
+        ],
+        "shown_drawn": [[float(state["shown"][s][f"{kind}_drawn"]) for kind in ("proved", "suggested")] for s in seats[1:]],
         "hand_size": [float(len(state["hands"][s])) for s in seats],
         "total": [float(min(state["totals"][s], 1000)) for s in seats],
         "to_move": [float(s == state["to_move"]) for s in seats],
         "dealer": [float(s == state["dealer"]) for s in seats],
-        "proved": [[float(group in state["shown"][s]["proved"]) for group in (*RANKS, *SUITS)] for s in seats],
-        "suggested": [[float(group in state["shown"][s]["suggested"]) for group in (*RANKS, *SUITS)] for s in seats],
-        "proved_drawn": [float(state["shown"][s]["proved_drawn"]) for s in seats],
-        "suggested_drawn": [float(state["shown"][s]["suggested_drawn"]) for s in seats],
     }
 
 
