@@ -12,6 +12,7 @@ import pytest
 import card_envs
 from card_envs import Table
 from card_envs.engine.rows import open_row
+from card_envs.games.rummy.state import DISCARDED
 from tests.games.rummy import worth
 from tests.helpers import Options, label, play_on
 from tests.reference.french_deck import CARDS
@@ -77,7 +78,10 @@ def at_the_end(hands: list[str], **options: Any) -> Table:
         row.hands[seat] = np.uint64(sum(1 << card for card in hand))
     for place, card in enumerate(rest):
         row.discards[place] = card
-    row.pile_size, row.drawn = len(rest), 52
+        row.past_number[0, card] = place  # all discarded by seat 0
+    row.past[0, DISCARDED] = np.uint64(sum(1 << card for card in rest))
+    row.past_size[0] = row.pile_size = len(rest)
+    row.drawn = 52
     assert GAME.check is not None
     assert GAME.check(row) is None
     table.matches.refresh()

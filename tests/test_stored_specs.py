@@ -58,7 +58,7 @@ def test_a_file_names_checkpoints_beside_it_only(tmp_path: Path, monkeypatch: py
     """Issue 11, item 2: not those in other directories, be it by a path or by a link."""
     for directory in ("run", "other"):
         (tmp_path / directory).mkdir()
-        shutil.copy(ROOT / "agents" / "flip7.safetensors", tmp_path / directory / "best.safetensors")
+        shutil.copy(ROOT / "agents" / "flip7_2.safetensors", tmp_path / directory / "best.safetensors")
     (tmp_path / "run" / "link.safetensors").symlink_to(tmp_path / "other" / "best.safetensors")
     (tmp_path / "run" / "loop.safetensors").symlink_to(tmp_path / "run" / "loop.safetensors")
     monkeypatch.chdir(tmp_path)

@@ -24,6 +24,7 @@ from sb3_contrib import MaskablePPO  # noqa: E402
 from tests.training import AGAINST_OTHERS, ROLLOUT, SELF_PLAY, SMALL, WARM, invoke, refused  # noqa: E402
 from train import demo, ppo  # noqa: E402
 from train.ppo import Plan, make_model  # noqa: E402
+from train.rollouts import Plan as RolloutPlan  # noqa: E402
 from train.runs import Run  # noqa: E402
 from train.settings import load_settings  # noqa: E402
 
@@ -345,5 +346,5 @@ def test_the_demo_never_overwrites(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for name in ("demo", "demo-2", "demo-3"):
         assert demo.find_free_directory() == Path("runs") / name
         demo.find_free_directory().mkdir(parents=True)
-    assert {"random", "count3", "ev"} <= set(Plan.from_run(demo.RUN).against)
+    assert {"random", "best"} <= set(RolloutPlan.from_run(demo.RUN).against)
     assert demo.RUN.report_matches >= 2000
