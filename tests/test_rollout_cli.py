@@ -119,7 +119,10 @@ PLAIN = [name for name in card_envs.available_games() if (name, SCORER) not in F
         ([PIS, "--start", "self"], "unknown player of pis_yedili 'self'"),
         ([PIS, "--start", "none.safetensors"], "none.safetensors: not a readable safetensors file"),
         ([PIS, "--start", "tests.arena_players:First"], "a built-in player or a checkpoint is expected, which runs compiled"),
-        ([PIS, "--rollout", "self"], "unknown player of pis_yedili 'self'"),
+        (
+            [PIS, "--rollout", "self", "--opponents", "tests.arena_players:First"],
+            "--opponents tests.arena_players:First: a built-in",
+        ),
         ([PIS, "--rollout", "tests.arena_players:First"], "a built-in player or a checkpoint is expected, which runs compiled"),
         ([PIS, "--rollout", "no_module:X"], "No module named 'no_module'"),
         ([PIS, "--opponents", "best,slef"], "unknown player of pis_yedili 'slef'"),

@@ -10,6 +10,7 @@ import pytest
 
 from card_envs.engine.batch import Batch
 from card_envs.engine.matches import Matches
+from card_envs.engine.pairs import make_pair, pair_parameters
 from card_envs.engine.table import Table
 from card_envs.players import resolve
 from tests.networks import write_out
@@ -39,9 +40,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Matches, np.ndarray, np.
     noted: list[tuple[Matches, np.ndarray, np.ndarray]] = []
 
     class Watched(Matches):
-        def fork_values(self, rows: Any, candidates: Any, *rest: Any) -> Any:
+        def fork_values(self, rows: Any, candidates: Any, *rest: Any, **named: Any) -> Any:
             noted.append((Matches.gather(self, rows), rows.copy(), candidates.copy()))
-            return super().fork_values(rows, candidates, *rest)
+            return super().fork_values(rows, candidates, *rest, **named)
 
     monkeypatch.setattr(labels, "Matches", Watched)
     return noted
@@ -66,7 +67,7 @@ def test_values_are_centred_margins_of_plain_play_outs(
             mine = slice(ends[n] - scored.counts[n], ends[n])
             if candidates:
                 order = np.argsort(-scored.scores[mine], kind="stable")[:candidates]
-                np.testing.assert_array_equal(actions, scored.actions[mine][order])
+                np.testing.assert_array_equal(np.sort(actions), np.sort(scored.actions[mine][order]))
             else:
                 np.testing.assert_array_equal(actions, np.flatnonzero(matches.action_mask[n]))
             part = slice(start, start + len(actions))
@@ -79,6 +80,32 @@ def test_values_are_centred_margins_of_plain_play_outs(
             start, decision = start + len(actions), decision + 1
     assert start == len(made.values)
     assert decision == len(made.counts) > 20
+
+
+def test_everybody_can_play_on_as_they_really_do(seen: list[tuple[Matches, np.ndarray, np.ndarray]]) -> None:
+    """Without a player for rollouts, the student plays on at its seat, and each opponent at theirs."""
+    opponents = [resolve("high", GAME, OPTIONS), None]
+    task = make_task(decks=0, rollout=None, opponents=opponents)
+    made = make_labels(task)
+    own = task.student.bind(GAME, OPTIONS)
+    expected: list[float] = []
+    kinds = set()
+    for matches, _, tried in seen:
+        for n in range(matches.size):
+            values = []
+            for other in (0, 1):
+                policy, parameters = own if other else opponents[0].bind(GAME, OPTIONS)  # type: ignore[union-attr]
+                one = matches.gather(np.array([n]))
+                pair = make_pair(own[0], policy), pair_parameters(own[1], parameters)
+                values.append(Matches.fork_values(one, one.rows, tried[n : n + 1], *pair, 0, False)[0])
+            found = [value[tried[n] >= 0] - np.nanmean(value) for value in values]
+            mine = made.values[len(expected) : len(expected) + len(found[0])]
+            which = [other for other in (0, 1) if np.allclose(mine, found[other], atol=1e-6)]
+            assert which, "neither opponent explains the values"
+            kinds |= set(which) if len(which) == 1 else set()
+            expected += mine.tolist()
+    assert len(expected) == len(made.values)
+    assert kinds == {0, 1}, "both opponents are met"
 
 
 def test_as_many_are_labelled_as_was_asked_for(seen: list[tuple[Matches, np.ndarray, np.ndarray]]) -> None:

@@ -134,7 +134,9 @@ class Plan:
         first = check("start", run.start)[0] if run.start else find_strongest(game)
         start = find_compiled("start", first)
         specs = [first, SELF] if run.opponents is None else check("opponents", run.opponents)
-        rollout = None if run.rollout == SELF else find_compiled("rollout", check("rollout", run.rollout or first)[0])
+        rollout = None
+        if run.rollout != SELF:
+            rollout = find_compiled("rollout", check("rollout", run.rollout)[0] if run.rollout else first)
         if rollout is None:
             for spec in set(specs) - {SELF}:
                 find_compiled("opponents", spec)
@@ -386,11 +388,9 @@ def run_plan(
         again = f": go on with python -m train.rollouts {run.game} --out {out} --resume" if (out / STATE).exists() else ""
         typer.echo(f"interrupted{again}", err=True)
         raise typer.Exit(130) from None
-    except BadState as error:
-        typer.echo(f"error: {out / STATE}: {error}", err=True)
-        raise typer.Exit(2) from None
     except ValueError as error:
-        typer.echo(f"error: {error}", err=True)
+        where = f"{out / STATE}: " if isinstance(error, BadState) else ""
+        typer.echo(f"error: {where}{error}", err=True)
         raise typer.Exit(2) from None
     finish(plan, agent)
 
