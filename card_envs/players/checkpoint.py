@@ -170,7 +170,8 @@ def _check_network(name: str, network: Mapping[str, Any]) -> None:
     actions, teacher, parameters = (network.get(key) for key in ("actions", "teacher", "teacher_parameters"))
     if type(actions) is not int or not 0 < actions <= LARGEST_SIZE:
         raise ValueError(f"{name}: {shorten(actions)} is no number of actions")
-    if not isinstance(teacher, str | None) or (teacher is None and network["form"] == SCORER):
+    needed = network["form"] == SCORER  # only a map need not have one, and says so
+    if "teacher" not in network or not isinstance(teacher, str | None) or (teacher is None and needed):
         raise ValueError(f"{name}: {shorten(teacher)} is no name of a teacher")
     if (
         not isinstance(parameters, list)
