@@ -10,9 +10,9 @@ from train.rollouts import RolloutRun, start_run
 RUN = RolloutRun(
     "pis_yedili",
     players=2,
-    deals=240_000,
+    deals=400_000,
     settings=["shard_deals=512"],  # many rounds: with few of them the network lags behind
-    evaluate_every=60_000,
+    evaluate_every=100_000,
     evaluate_matches=2_000,
     report_matches=8_000,
     threads=2,
