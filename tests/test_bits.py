@@ -98,6 +98,10 @@ def test_legal_actions_are_counted_and_found(seed: int) -> None:
         assert bits.count_legal(words) == len(legal)
         assert [bits.nth_legal(words, n) for n in range(len(legal))] == legal.tolist()
         assert bits.nth_legal(words, len(legal)) == -1
+        for size in (len(legal), len(legal) // 2):
+            listed = np.full(size, -1)
+            assert bits.list_legal(words, listed) == len(legal)
+            assert listed.tolist() == legal[:size].tolist()
         for action in range(0, 8 * len(words), 3):
             assert bits.is_legal(words, action) == (action in legal)
 

@@ -135,3 +135,24 @@ def nth_legal(words, n):
             return 8 * w + 8 - np.int64(((beyond >> _7) * _ONES) >> _56)
         n -= here
     return -1
+
+
+@register_jitable
+def list_legal(words, actions):
+    """Write the legal actions of a mask into ``actions``, in the order of their indices, as far as they fit.
+
+    Returns:
+        How many there are in all.
+    """
+    found = 0
+    for w in range(len(words)):
+        word = words[w]
+        action = 8 * w
+        while word != np.uint64(0):
+            if word & _1 != np.uint64(0):
+                if found < len(actions):
+                    actions[found] = action
+                found += 1
+            word >>= _8
+            action += 1
+    return found

@@ -8,28 +8,12 @@ from functools import cache
 
 import numpy as np
 
-from card_envs.engine.bits import count_legal, nth_legal
+from card_envs.engine.bits import count_legal, list_legal, nth_legal
 from card_envs.engine.game import Game, Policy, Rule
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.loops import STREAM, Loop, decision_key
 from card_envs.engine.networks import ACTIVATION, DRAWS, MAP, RELU, SCORER
 from card_envs.engine.random import stream, unit
-
-
-@register_jitable
-def list_actions(words, actions):
-    """Write the legal actions of a mask into ``actions``, in the order of their indices, and return how many there are."""
-    found = 0
-    for w in range(len(words)):
-        word = words[w]
-        action = 8 * w
-        while word != np.uint64(0):
-            if word & np.uint64(1) != np.uint64(0):
-                actions[found] = action
-                found += 1
-            word >>= np.uint64(8)
-            action += 1
-    return found
 
 
 @register_jitable
@@ -150,7 +134,7 @@ def make_scorer(game: Game, teacher: Policy) -> Policy:
 
     @register_jitable
     def score(s, seat, words, key, p):
-        found = list_actions(words, p.actions)
+        found = list_legal(words, p.actions)
         actions, inputs = p.actions[:found], p.inputs[:found]
         for n in range(found):
             for k in range(flag + 1):
@@ -174,7 +158,7 @@ def make_map(game: Game, teacher: Policy) -> Policy:
 
     @register_jitable
     def score(s, seat, words, key, p):
-        found = list_actions(words, p.actions)
+        found = list_legal(words, p.actions)
         observe(s, seat, p.inputs[0])
         width = p.sizes[1]
         start_layer(p.weights, p.sizes[0] * width, p.hidden[0], width)

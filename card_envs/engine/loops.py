@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
-from card_envs.engine.bits import count_legal, nth_legal
+from card_envs.engine.bits import count_legal, list_legal, nth_legal
 from card_envs.engine.game import Game, Policy
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import DECK, NO_SALT, POLICIES, REDEALS, derive
@@ -202,21 +202,13 @@ def make_list_loop(game: Game) -> Loop:
         most = 0
         width = legal.shape[1]
         for n in range(len(rows)):
-            r = rows[n]
-            found = 0
-            for w in range(m.words.shape[1]):
-                if m.words[r, w] != 0:  # eight actions at a time are passed over where none is legal
-                    for action in range(8 * w, 8 * w + 8):
-                        if m.mask[r, action] != 0:
-                            if found < width:
-                                legal[n, found] = action
-                            found += 1
+            found = list_legal(m.words[rows[n]], legal[n])
             for i in range(found, width):
                 legal[n, i] = -1
             most = max(most, found)
         return most
 
-    return Loop("list", write, ())
+    return Loop("list", write, (list_legal,))
 
 
 def make_observe_loop(game: Game) -> Loop:

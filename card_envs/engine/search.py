@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from card_envs.engine.game import Game, Policy
 from card_envs.engine.jitable import register_jitable
 from card_envs.engine.keys import NO_SALT, REDEALS, derive
-from card_envs.engine.loops import NOBODY, ROOT_HIGH, ROOT_LOW, Loop, pay_score, pay_win
+from card_envs.engine.loops import NOBODY, ROOT_HIGH, ROOT_LOW, Loop
 from card_envs.engine.random import stream
-from card_envs.engine.rollouts import make_play_on
+from card_envs.engine.rollouts import make_play_on, pay_mover
 
 BEGIN, SAMPLE, HALVE, DECIDE, WHOLE = range(5)  # what a call of the loop does
 MARGIN, MATCH_VALUE, WIN = range(3)  # what the end of a play-out is worth; with WIN whole matches are played
@@ -233,13 +233,7 @@ def make_search_loop(game: Game, policy: Policy) -> Loop:
     def appraise_end(s, mover, settings, paid):
         if settings.worth == MATCH_VALUE and not s.over:
             return match_value(s, mover)
-        for seat in range(len(paid)):
-            paid[seat] = 0.0
-        if settings.worth == MARGIN:
-            pay_score(s, True, settings.scale, paid)
-        else:
-            pay_win(s, settings.scale, paid)
-        return paid[mover]
+        return pay_mover(s, mover, settings.worth != MARGIN, settings.scale, paid)
 
     @register_jitable
     def play_out(m, r, scratch, searches, n, c, key, settings, parameters, orders):
