@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 from train.rollouts import RolloutRun, start_run
+from train.runs import AGENT
 
 RUN = RolloutRun(
     "pis_yedili",
@@ -32,4 +33,4 @@ if __name__ == "__main__":
         " is worth. This takes about two minutes on two cores."
     )
     start_run(RUN, out)
-    print(f"Play against it: card-envs play pis_yedili --players 2 --against {out}/agent.safetensors")
+    print(f"Play against it: card-envs play pis_yedili --players 2 --against {out / AGENT}")

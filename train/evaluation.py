@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from card_envs.arena import Duel, play_duel
 from card_envs.engine.game import Game, OptionValue
 from card_envs.players import Player
+from card_envs.players.checkpoint import save_network
+from card_envs.players.network import Network
 
 
 def list_yardsticks(game: Game, *others: str) -> list[str]:
@@ -42,6 +46,36 @@ def format_metadata(duels: Mapping[str, Duel], **about: Any) -> dict[str, Any]:
 def format_line(duels: Mapping[str, Duel]) -> str:
     """Format the shares in percent with half the widths of their intervals: ``random 98.1±.6  ev 47.0±2.2``."""
     return "  ".join(f"{spec} {100 * d.share.mean:.1f}±{50 * (d.share.high - d.share.low):.1f}" for spec, d in duels.items())
+
+
+def report_agent(
+    agent: Network,
+    path: Path,
+    game: Game,
+    options: Mapping[str, OptionValue],
+    against: list[str],
+    *,
+    matches: int,
+    console: Console,
+    **about: Any,
+) -> None:
+    """Measure an agent on deals that nothing was learned or chosen by; store the figures in its checkpoint and print them.
+
+    Args:
+        agent: The agent.
+        path: Its checkpoint, which is written.
+        game, options: What it plays.
+        against: The specs against which it is measured.
+        matches: How many matches are played against each.
+        console: Where the figures are printed.
+        **about: What else its evaluation says, such as the length of the training.
+    """
+    duels = evaluate(agent, game, options, against, board_list="report", seed=0, matches=matches)
+    agent.metadata["evaluation"] = format_metadata(duels, **about, board_list="report", matches=matches)
+    save_network(path, agent)
+    where = f"{path} in {game.title}, {options['players']} players"
+    console.print(f"{where}, alone among others:", highlight=False, soft_wrap=True)
+    console.print(make_table(duels))
 
 
 def make_table(duels: Mapping[str, Duel]) -> Table:

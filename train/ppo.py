@@ -25,9 +25,8 @@ from card_envs.console import allow_any_output
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import load_player, resolve, split_specs
-from card_envs.players.checkpoint import save_network
-from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
-from train.runs import ARGUMENTS, STATE, BadState, Run, Source, find_run, require, write_run
+from train.evaluation import evaluate, list_yardsticks, report_agent
+from train.runs import ARGUMENTS, STATE, BadState, Run, Source, check_counts, find_run, list_typed, require, write_run
 from train.settings import Settings, load_settings
 from train.start import Start, find_start
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from card_envs.players.network import Network
     from train.selves import Selves
 
-LEAST = {"steps": 1, "evaluate_every": 1, "evaluate_matches": 100, "report_matches": 100, "threads": 1, "seed": 0}
 EXTRA = ("torch", "stable_baselines3", "sb3_contrib", "tensorboard")
 
 
@@ -67,10 +65,7 @@ class Plan:
         game = load_game(run.game)
         options = game.resolve(game.read_options(run.options, run.players))
         settings = load_settings(game, run.settings, warm_start=run.warm_start is not None)
-        for name, least in LEAST.items():
-            value = getattr(run, name)
-            if not least <= value < 2**32:
-                raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
+        check_counts(run, steps=1)
         if run.self_play and run.opponents is not None:
             raise ValueError("--self-play and --opponents exclude each other, as in self-play the agent is its own opponent")
         opponents = [] if run.self_play else split_specs(run.opponents or game.default_opponent)
@@ -252,15 +247,10 @@ def load_best(plan: Plan, out: Path) -> Network:
 
 
 def report(plan: Plan, agent: Network, out: Path, console: Console) -> None:
-    """Measure the best checkpoint of a run on deals that nothing was chosen by; print the figures and store them in it."""
-    path, matches = out / "best.safetensors", plan.run.report_matches
-    duels = evaluate(agent, plan.game, plan.options, plan.against, board_list="report", seed=0, matches=matches)
+    """Measure the best checkpoint of a run: see :func:`train.evaluation.report_agent`."""
     steps = agent.metadata["evaluation"]["steps"]
-    agent.metadata["evaluation"] = format_metadata(duels, steps=steps, board_list="report", matches=matches)
-    save_network(path, agent)
-    players = plan.options["players"]
-    console.print(f"{path} in {plan.game.title}, {players} players, alone among others:", highlight=False, soft_wrap=True)
-    console.print(make_table(duels))
+    path, matches = out / "best.safetensors", plan.run.report_matches
+    report_agent(agent, path, plan.game, plan.options, plan.against, matches=matches, console=console, steps=steps)
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -325,8 +315,7 @@ def main(
         game, players, opponents, self_play, warm_start, imitate, steps, option or [], set_ or [], seed, evaluate_every,
         evaluate_matches, report_matches, threads,
     )  # fmt: skip
-    given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
-    start(run, out, resume=resume, given=given)
+    start(run, out, resume=resume, given=list_typed(context))
 
 
 def start(run: Run, out: Path | None, *, resume: bool = False, given: list[str] | None = None) -> None:

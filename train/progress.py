@@ -13,7 +13,7 @@ from card_envs.players.checkpoint import save_network
 from card_envs.players.network import Network
 from train.evaluation import evaluate, format_line, format_metadata
 from train.labels import Labels
-from train.runs import STATE
+from train.runs import AGENT, STATE
 from train.scorer import Learner, Scorer, save_state
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Keeper:
         every = self.plan.run.evaluate_every
         if last or self.deals // every > before // every:
             self._measure(student)
-            save_network(self.out / "agent.safetensors", student)
+            save_network(self.out / AGENT, student)
             save_state(self.out / STATE, learner, self.rounds, earlier)
 
     def _measure(self, student: Network) -> None:

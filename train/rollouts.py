@@ -31,21 +31,31 @@ from card_envs.engine.checks import check_value
 from card_envs.engine.game import Game, OptionValue
 from card_envs.games import available_games, load_game
 from card_envs.players import Player, resolve, split_specs
-from card_envs.players.checkpoint import save_network
 from card_envs.players.network import Network
 from card_envs.players.player import Bindable, BuiltIn
-from train.evaluation import evaluate, format_metadata, list_yardsticks, make_table
+from train.evaluation import list_yardsticks, report_agent
 from train.labels import ShardTask
 from train.rollout_settings import RolloutSettings, load_rollout_settings
-from train.runs import ARGUMENTS, REPORT_MATCHES, STATE, Arguments, BadState, Source, find_run, require, write_run
+from train.runs import (
+    AGENT,
+    ARGUMENTS,
+    REPORT_MATCHES,
+    STATE,
+    Arguments,
+    BadState,
+    Source,
+    check_counts,
+    find_run,
+    list_typed,
+    require,
+    write_run,
+)
 
 if TYPE_CHECKING:
     from train.scorer import Learner, Scorer
 
-AGENT = "agent.safetensors"
 SELF = "self"  # in place of a spec: the network that learns
 EXTRA = ("torch", "tensorboard")
-LEAST = {"deals": 1, "evaluate_every": 1, "evaluate_matches": 100, "report_matches": 100, "threads": 1, "seed": 0}
 
 
 @dataclass(frozen=True)
@@ -110,10 +120,7 @@ class Plan:
         game = load_game(run.game)
         options = game.resolve(game.read_options(run.options, run.players))
         settings = load_rollout_settings(game, run.settings)
-        for name, least in LEAST.items():
-            if not least <= getattr(run, name) < 2**32:
-                value = getattr(run, name)
-                raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
+        check_counts(run, deals=1)
         if game.action_features is None:
             raise ValueError(f"{game.name} has no action features, which a scorer needs")
         check_value(settings.value, game)
@@ -173,7 +180,7 @@ def find_teacher(start: BuiltIn | Network, game: Game, options: dict[str, Option
         raise ValueError(f"--start {start.name}: a network that scores actions is expected")
     if about["activation"] != "relu":
         raise ValueError(f"--start {start.name}: a network with the activation relu is expected, not {about['activation']}")
-    return BuiltIn(game, about["teacher"], about["teacher_parameters"], about["teacher"])
+    return cast(BuiltIn, start.find_teacher(game))  # every scorer has one
 
 
 def list_tasks(plan: Plan, number: int, student: Network) -> list[ShardTask]:
@@ -250,16 +257,9 @@ def find_learning_rate(progress: float) -> float:
 
 
 def report(plan: Plan, agent: Network, out: Path, console: Console) -> None:
-    """Measure the trained player on deals that nothing was learned or chosen by; print the figures and store them in it."""
-    matches = plan.run.report_matches
-    duels = evaluate(agent, plan.game, plan.options, plan.against, board_list="report", seed=0, matches=matches)
-    agent.metadata["evaluation"] = format_metadata(duels, deals=plan.deals, board_list="report", matches=matches)
-    save_network(out / AGENT, agent)
-    players = plan.options["players"]
-    console.print(
-        f"{out / AGENT} in {plan.game.title}, {players} players, alone among others:", highlight=False, soft_wrap=True
-    )
-    console.print(make_table(duels))
+    """Measure the trained player: see :func:`train.evaluation.report_agent`."""
+    path, matches = out / AGENT, plan.run.report_matches
+    report_agent(agent, path, plan.game, plan.options, plan.against, matches=matches, console=console, deals=plan.deals)
 
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -327,8 +327,7 @@ def main(
         game, players, start, opponents, rollout, deals, option or [], set_ or [], seed, evaluate_every, evaluate_matches,
         report_matches, threads, ray,
     )  # fmt: skip
-    given = [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
-    start_run(run, out, resume=resume, given=given)
+    start_run(run, out, resume=resume, given=list_typed(context))
 
 
 def start_run(run: RolloutRun, out: Path | None, *, resume: bool = False, given: list[str] | None = None) -> None:

@@ -11,13 +11,16 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
+import typer
+
 from card_envs.engine.files import write_file
 from card_envs.engine.game import Game
 from card_envs.engine.messages import join_lines, shorten
 from card_envs.players.spec import check_stored
 
 REPORT_MATCHES = 10_000
-ARGUMENTS, STATE = "run.json", "state.pt"  # files in the directory of a run
+ARGUMENTS, STATE, AGENT = "run.json", "state.pt", "agent.safetensors"  # files in the directory of a run
+COUNTS = {"evaluate_every": 1, "evaluate_matches": 100, "report_matches": 100, "threads": 1, "seed": 0}  # the least of each
 LARGEST_FILE = 2**20  # bytes of run.json
 _LEFTOVER = re.compile(r"\.(run\.json|state\.pt|(agent|best|last)\.safetensors)\.\w+")  # of writing a file atomically
 AnyRun = TypeVar("AnyRun", bound="Arguments")
@@ -70,6 +73,19 @@ class Run(Arguments):
     evaluate_matches: int = 2_000
     report_matches: int = REPORT_MATCHES
     threads: int = 1
+
+
+def check_counts(run: Arguments, **more: int) -> None:
+    """Raise ``ValueError`` if one of :data:`COUNTS`, or of ``more`` like them, is too small or too large in a run."""
+    for name, least in (more | COUNTS).items():
+        value = getattr(run, name)
+        if not least <= value < 2**32:
+            raise ValueError(f"--{name.replace('_', '-')} {value}: allowed is a whole number from {least} to 2**32 - 1")
+
+
+def list_typed(context: typer.Context) -> list[str]:
+    """Return the names of the arguments that were typed on the command line."""
+    return [name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"]
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,4 @@ def find_start(player: Player, game: Game, *, imitate: bool = False) -> Start:
         return Start(player, teacher=cast(BuiltIn, player) if isinstance(player, Bindable) else None)
     if player.form != MAP:
         return Start(player)
-    about = player.metadata["network"]
-    name = about["teacher"]
-    teacher = None if name is None else BuiltIn(game, name, about["teacher_parameters"], name)
-    return Start(player, teacher=teacher, network=player)
+    return Start(player, teacher=player.find_teacher(game), network=player)

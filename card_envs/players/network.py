@@ -16,7 +16,7 @@ from card_envs.engine.messages import shorten
 from card_envs.engine.networks import DRAWS, MAP, SCORER, NetworkParameters, flatten_layers, make_parameters
 from card_envs.engine.observation import Field
 from card_envs.engine.parameters import check_parameters
-from card_envs.players.player import Decisions, Particular
+from card_envs.players.player import BuiltIn, Decisions, Particular
 
 Floats = NDArray[np.float32]
 Layers = Sequence[tuple[Floats, Floats]]
@@ -133,6 +133,12 @@ class Network(Particular):
             self._bound = game, dict(options)
         self._parameters.settings[DRAWS] = not self.deterministic
         return self._policy, self._parameters
+
+    def find_teacher(self, game: Game) -> BuiltIn | None:
+        """Return the built-in player on which the network is residual, if there is one."""
+        about = self.metadata["network"]
+        name = about["teacher"]
+        return None if name is None else BuiltIn(game, name, about["teacher_parameters"], name)
 
     def write_actions(self, matches: Matches, rows: NDArray[np.int64], who: NDArray[np.int8], index: int) -> None:
         with self._lock:
